@@ -76,6 +76,9 @@ _tactus() {
             tactus,watch)
                 cmd="tactus__subcmd__watch"
                 ;;
+            tactus,why)
+                cmd="tactus__subcmd__why"
+                ;;
             tactus__subcmd__help,admit)
                 cmd="tactus__subcmd__help__subcmd__admit"
                 ;;
@@ -136,6 +139,9 @@ _tactus() {
             tactus__subcmd__help,watch)
                 cmd="tactus__subcmd__help__subcmd__watch"
                 ;;
+            tactus__subcmd__help,why)
+                cmd="tactus__subcmd__help__subcmd__why"
+                ;;
             tactus__subcmd__help__subcmd__internal,causes)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__causes"
                 ;;
@@ -162,9 +168,6 @@ _tactus() {
                 ;;
             tactus__subcmd__help__subcmd__lab,kernels)
                 cmd="tactus__subcmd__help__subcmd__lab__subcmd__kernels"
-                ;;
-            tactus__subcmd__help__subcmd__lab,measure)
-                cmd="tactus__subcmd__help__subcmd__lab__subcmd__measure"
                 ;;
             tactus__subcmd__internal,causes)
                 cmd="tactus__subcmd__internal__subcmd__causes"
@@ -223,9 +226,6 @@ _tactus() {
             tactus__subcmd__lab,kernels)
                 cmd="tactus__subcmd__lab__subcmd__kernels"
                 ;;
-            tactus__subcmd__lab,measure)
-                cmd="tactus__subcmd__lab__subcmd__measure"
-                ;;
             tactus__subcmd__lab__subcmd__help,gate)
                 cmd="tactus__subcmd__lab__subcmd__help__subcmd__gate"
                 ;;
@@ -235,9 +235,6 @@ _tactus() {
             tactus__subcmd__lab__subcmd__help,kernels)
                 cmd="tactus__subcmd__lab__subcmd__help__subcmd__kernels"
                 ;;
-            tactus__subcmd__lab__subcmd__help,measure)
-                cmd="tactus__subcmd__lab__subcmd__help__subcmd__measure"
-                ;;
             *)
                 ;;
         esac
@@ -245,12 +242,16 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -259,7 +260,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__admit)
-            opts="-h -V --cost-for --period-for --page --json --help --version"
+            opts="-h -V --cost-for --period-for --page --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -277,6 +278,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -285,7 +290,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__compare)
-            opts="-h -V --margin --force --fail-on-worse --page --json --csv --markdown --help --version"
+            opts="-h -V --margin --force --fail-on-worse --page --json --csv --markdown --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -299,6 +304,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -307,12 +316,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__completions)
-            opts="-h -V --help --version bash elvish fish powershell zsh"
+            opts="-h -V --color --help --version bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -321,12 +334,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__delete)
-            opts="-y -h -V --yes --help --version"
+            opts="-y -q -h -V --yes --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -335,7 +352,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__doctor)
-            opts="-h -V --json --look --root --help --version"
+            opts="-q -h -V --json --look --root --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -349,6 +366,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -357,7 +378,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__explain)
-            opts="-h -V --cell --thread --threshold --worst --json --help --version"
+            opts="-h -V --cell --thread --threshold --jobs --period --deadline --worst --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -375,8 +396,20 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --worst)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -387,7 +420,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__export)
-            opts="-o -h -V --output --without-samples --cell --round --as --help --version"
+            opts="-o -q -h -V --output --without-samples --cell --round --as --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -413,6 +446,10 @@ _tactus() {
                     COMPREPLY=($(compgen -W "json-lines perfetto recording hdr" -- "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -421,7 +458,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__gate)
-            opts="-h -V --max --quantile --missed --for --at-most --no-worse-than --valid --no-warnings --margin --allow-unsupported --junit --json --help --version"
+            opts="-h -V --max --quantile --missed --for --at-most --no-worse-than --valid --no-warnings --margin --allow-unsupported --junit --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -459,6 +496,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -467,7 +508,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -733,7 +774,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__lab)
-            opts="measure gate kernels"
+            opts="gate kernels"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -761,20 +802,6 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__lab__subcmd__kernels)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__help__subcmd__lab__subcmd__measure)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -900,8 +927,22 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__help__subcmd__why)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__import)
-            opts="-h -V --format --as-rounds --unit --json --help --version"
+            opts="-q -h -V --format --as-rounds --unit --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -915,6 +956,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -923,12 +968,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal)
-            opts="-h -V --help --version cell live causes task load load-worker guardian help"
+            opts="-h -V --color --help --version cell live causes task load load-worker guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -937,12 +986,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__causes)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -951,12 +1004,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__cell)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -965,12 +1022,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__guardian)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1105,12 +1166,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__live)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1119,12 +1184,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__load)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1133,12 +1202,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__load__subcmd__worker)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1147,12 +1220,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__task)
-            opts="-h -V --help --version"
+            opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1161,12 +1238,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab)
-            opts="-h -V --help --version measure gate kernels help"
+            opts="-h -V --color --help --version gate kernels help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1175,7 +1256,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__gate)
-            opts="-l -p -i -d -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --kernel --help --version"
+            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1353,6 +1434,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1361,7 +1446,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__help)
-            opts="measure gate kernels help"
+            opts="gate kernels help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1416,27 +1501,17 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__lab__subcmd__help__subcmd__measure)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         tactus__subcmd__lab__subcmd__kernels)
-            opts="-h -V --background --yielding --json --help --version"
+            opts="-q -h -V --background --yielding --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1444,9 +1519,35 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__lab__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --exact --mips --proofs --guest-limit --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+        tactus__subcmd__list)
+            opts="-n -h -V --newest --all --json --color --help --version runs experiments loads policies settings"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --newest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__measure)
+            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1580,38 +1681,6 @@ _tactus() {
                     return 0
                     ;;
                 --sample-limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --rounds)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -r)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --until)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --seed)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --for)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --continue)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --page)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1627,174 +1696,6 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__list)
-            opts="-n -h -V --newest --all --json --help --version runs experiments loads policies settings"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --newest)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -n)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --kernel)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --probe)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --load)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -l)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --load-policy)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --load-cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --policy)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -p)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cpus)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --sleep)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --clock)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --interval)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -i)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --frame-rate)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --tick)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --tick-shift)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --numbers)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --align)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --offset)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --work)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --tasks-per-cpu)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --tasks)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --lock-memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timer-slack)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cpu-dma-latency)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --block-requests)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --quantum)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --warmup)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --duration)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -d)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --traced)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --traced-events)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --sample-limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --rounds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1827,6 +1728,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1835,7 +1740,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__quanta)
-            opts="-h -V --cell --by --tick --top --json --page --help --version"
+            opts="-h -V --cell --by --tick --top --json --page --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1861,6 +1766,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1869,7 +1778,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__record)
-            opts="-o -h -V --duration --output --perfetto --ndjson --flight --over --thread --saves --source --call-chains --json --help --version"
+            opts="-o -q -h -V --duration --output --perfetto --ndjson --flight --over --thread --saves --source --call-chains --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1915,6 +1824,14 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --call-chains)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1923,7 +1840,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__report)
-            opts="-o -h -V --output --for --tick --help --version"
+            opts="-o -h -V --output --for --tick --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1945,6 +1862,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1953,7 +1874,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__reproduce)
-            opts="-o -h -V --part --full --from --kernel --exact --mips --proofs --guest-limit --preemption --seed --plan-only --output --no-page --json --help --version"
+            opts="-o -q -h -V --part --full --from --kernel --exact --mips --proofs --guest-limit --preemption --seed --plan-only --output --no-page --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1999,6 +1920,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2007,7 +1932,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__show)
-            opts="-h -V --for --json --csv --markdown --help --version"
+            opts="-h -V --for --json --csv --markdown --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2015,6 +1940,10 @@ _tactus() {
             case "${prev}" in
                 --for)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2025,7 +1954,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --help --version"
+            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2161,6 +2090,72 @@ _tactus() {
                     ;;
                 -d)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__why)
+            opts="-o -q -h -V --pid --name --cgroup --thread --over --period --duration --worst --output --source --json --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thread)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --over)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)

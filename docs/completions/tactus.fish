@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_tactus_global_optspecs
-    string join \n h/help V/version
+    string join \n color= h/help V/version
 end
 
 function __fish_tactus_needs_command
@@ -24,14 +24,18 @@ function __fish_tactus_using_subcommand
     contains -- $cmd[1] $argv
 end
 
+complete -c tactus -n "__fish_tactus_needs_command" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_needs_command" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "lab" -d 'Measure in guest kernels: other builds, preemption models and versions, or deterministic time'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "lab" -d 'List, fetch and build kernels for guests, and compare two kernels'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
@@ -48,7 +52,11 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'Run one
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l look -d 'Also watch the machine for this duration, e.g. 10s, and report steal time, thermal throttling and firmware interrupts (SMIs) [default: do not watch]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examine the machine whose /proc, /sys and /boot are below this directory' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Print findings as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
@@ -80,6 +88,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -s d -l duration 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l mips -d 'With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
@@ -87,68 +98,26 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'Seed 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. A wakeup that is up to LATENESS late meets its deadline. Without an experiment, the period is the default of --interval' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Continue an interrupted run, or one with failed turns: measure the turns without a result. A run continues only in the store and on the machine where it began; `last` is the last one that began here' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Print events and results as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l markdown -d 'Print the table as Markdown'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -s q -l quiet -d 'Show no progress'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "measure" -d 'Measure an experiment in guest kernels, store the run, and print the results'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s i -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks-per-cpu -d 'Number of tasks per CPU, 1 to 256 [default: 1]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks -d 'What the tasks are: threads of one process, or processes [default: threads]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest idle-state exit latency that is allowed, on the whole machine; or untouched [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s d -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. A wakeup that is up to LATENESS late meets its deadline. Without an experiment, the period is the default of --interval' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l continue -d 'Continue an interrupted run, or one with failed turns: measure the turns without a result. A run continues only in the store and on the machine where it began; `last` is the last one that began here' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l page -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l mips -d 'With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l no-page -d 'Write no HTML page'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l json -d 'Print events and results as JSON, one object a line'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l markdown -d 'Print the table as Markdown'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s q -l quiet -d 'Show no progress'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
@@ -189,18 +158,25 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge only path lengths that are equal for all seeds; three seeds are enough'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Print one JSON object'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l background -d 'Fetch and build in the background, at the lowest priority'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l yielding -d 'Run at the lowest priority (the process that --background starts)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Print JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "measure" -d 'Measure an experiment in guest kernels, store the run, and print the results'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -233,6 +209,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'Seed of
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'Time between two lines of the scope [default: automatic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'Latency above which a sample is late and is explained' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -s d -l duration -d 'How long to watch [default: until you quit]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record kernel events from the beginning, to explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Print one line a second instead of drawing'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Print JSON, one object a line: events, and the figures of every second'
@@ -247,31 +226,67 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'With -
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'With --over: consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'With --over: number of saves after which the recording ends' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'Kernel mechanism that records the events: auto, perf, tracefs' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Also record the kernel call chain of each switch and interrupt'
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Events with a kernel call chain: never, interrupts, sleeps (and interrupts), all (switches and interrupts)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Print the summary of the recording as JSON'
+complete -c tactus -n "__fish_tactus_using_subcommand record" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l cost-for -d 'Also print the largest cost of a new task with this period and deadline, e.g. 10ms or 10ms:5ms; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l period-for -d 'Also print the shortest period of a new task with this cost, e.g. 2ms; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l page -d 'Also write a self-contained HTML page with the schedule in the worst window' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand admit" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l json -d 'Print one JSON object; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l pid -d 'Watch this process and its children; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l name -d 'Watch the programs and threads with this name, and their children; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l cgroup -d 'Watch the threads of this control group; may be repeated' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l thread -d 'Watch only threads with this name or thread ID; may be repeated [default: all periodic threads]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l over -d 'Time from due to done above which a job is late [default: the thread\'s period]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l period -d 'Period of the threads [default: found from each thread\'s due times]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l duration -d 'Duration of the recording [default: until the command ends or an interrupt]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l worst -d 'Number of the worst jobs of each thread to show in detail' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -s o -l output -d 'File of the recording; the page has the same name with .html [default: tactus-DATE.tactusrec]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l source -d 'Kernel mechanism that records the events: auto, perf, tracefs' -r
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l json -d 'Print JSON, one object a line: each late job, each periodic thread, the summary'
+complete -c tactus -n "__fish_tactus_using_subcommand why" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
+complete -c tactus -n "__fish_tactus_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand why" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'Number of runs to list' -r
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List all runs; takes about a second for 100 runs'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Print JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; prints how often its deadlines are missed; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Print JSON, one object a line for each run, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l markdown -d 'Print the table as Markdown'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Explain only this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: all cells]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Explain only threads of a recording with this name or thread ID; may be repeated [default: the threads with the longest waits]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Explain only threads of a recording with this name or thread ID; may be repeated [default: the most delayed threads]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l threshold -d 'Latency above which a wakeup is late' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l period -d 'Period of the threads, for jobs [default: found from each thread\'s due times]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l deadline -d 'Time from due to done above which a job is late [default: the period]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l jobs -d 'Explain only the jobs of periodic threads of a recording, from due to done; with --thread, late jobs are explained in any case'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Print JSON, one object a line for each cell or thread name'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s V -l version -d 'Print version'
@@ -281,12 +296,18 @@ thread\t'Each thread'"
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l tick -d 'Rates of simulated ticks, in Hz, 1 to 100000' -r
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l top -d 'Number of rows in a table; one more row contains the sum of the others' -r
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l page -d 'Also write an HTML page with graphs: the distribution of quanta, billed against used time' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Print JSON, one object a line for each recording or cell'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'File of the page [default: a file in reports/ beside the store]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; the page shows how often its deadlines are missed; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates of simulated ticks, in Hz, shown beside the kernel\'s tick in the CPU accounts of recorded cells [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'Part of the paper to measure; may be repeated [default: all parts]' -r
@@ -302,15 +323,22 @@ lazy\t''
 rt\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Measure for the paper\'s own durations, half an hour to several hours [default: the quick form]'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l no-page -d 'Write no HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l json -d 'Print events and the result as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l margin -d 'Count figures that differ by less than this as the same' -r
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Also write a self-contained HTML page with two percentile graphs for each pair' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells with different probes, sleeps, clocks or intervals too'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 if any figure is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Print one JSON object'
@@ -326,6 +354,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'With 
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-worse-than -d 'Require that no quantile is worse than in the same cell of this run or exported file, by the method of `tactus compare`' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l margin -d 'Count figures that differ from the baseline by less than this as the same' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l valid -d 'Require that the figures of the run and the baseline are valid: clock, load, accounting, machine'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-warnings -d 'Like --valid, and require that the figures have no warnings'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported -d 'Let demands that the sample cannot support pass'
@@ -339,20 +370,38 @@ complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'Format: 
 perfetto\t'Trace for ui.perfetto.dev'
 recording\t'File of `tactus record` (docs/recording-format.md)'
 hdr\t'Latencies of a run as an interval log of HdrHistogram'"
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out a run\'s single samples, which are most of its size'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l format -d 'Format of the files: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log [default: determined by the content]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'Unit of figures in files that do not contain it, e.g. 1us [default: 1ns for interval logs, 1us otherwise]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Print JSON, one object a line for each run'
+complete -c tactus -n "__fish_tactus_using_subcommand import" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s y -l yes -d 'Delete without asking'
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand completions" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "cell" -d 'Measure one cell'
@@ -363,18 +412,39 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_s
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cell" -d 'Measure one cell'
@@ -385,27 +455,27 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'Measure in guest kernels: other builds, preemption models and versions, or deterministic time'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "measure" -d 'Measure an experiment in guest kernels, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'List, fetch and build kernels for guests, and compare two kernels'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'

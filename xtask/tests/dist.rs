@@ -181,7 +181,7 @@ fn a_guest_boots_with_the_program_that_tactus_contains() {
         command.output().unwrap()
     };
     let plan = ["--kernel", "debian-cloud", "--policy", "other", "--duration", "50ms"];
-    let measured = run(&[&["lab", "measure", "--rounds", "1", "--no-page"][..], &plan].concat());
+    let measured = run(&[&["measure", "lab", "--rounds", "1", "--no-page"][..], &plan].concat());
     const UNAVAILABLE: i32 = 3;
     if measured.status.code() == Some(UNAVAILABLE) {
         let reason = text(&measured.stderr);

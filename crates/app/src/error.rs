@@ -232,7 +232,7 @@ impl From<Incomparable> for Error {
         let hint = match error {
             Incomparable::Meaning(_) => Some("`tactus compare --force` compares them nevertheless"),
             Incomparable::Time { .. } => Some(
-                "measure both in deterministic time of the same speed: tactus lab measure --exact --mips 1000",
+                "measure both in deterministic time of the same speed: tactus measure lab --exact --mips 1000",
             ),
             Incomparable::NoCommonCell { .. } | Incomparable::RunAndCell => None,
         };

@@ -63,10 +63,12 @@ pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellExplanation>> {
     Ok(explained(subject, options)?.into_iter().map(CellExplanation::from).collect())
 }
 
-/// What delayed the late wakeups of the worst policy and of the best, a line each; or in one line why
-/// nothing was recorded and how to record it. Empty for an imported run, and without results.
+/// What delayed the late samples of the worst policy and of the best, a line each; or in one line why
+/// nothing was recorded and how to record it. Empty for an imported run, without results, and for
+/// sorts, which are never recorded.
 pub fn causes(run: &Run, explanations: &[CellExplanation]) -> Vec<String> {
-    if run.header.origin.is_some() || run.measurements.is_empty() {
+    let only_sorts = run.header.plan.cells.iter().all(|cell| cell.probe.sort().is_some());
+    if run.header.origin.is_some() || run.measurements.is_empty() || only_sorts {
         return Vec::new();
     }
     if explanations.is_empty() {

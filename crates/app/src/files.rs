@@ -1,7 +1,7 @@
-//! Reading plans, and writing pages, reports and exports to files, which appear complete or not at
-//! all.
+//! Files that the user names: opening them, and writing pages, reports and exports, which appear
+//! complete or not at all.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,23 @@ use tactus_sys::whole_file::{Readers, WholeFile};
 
 use crate::{Error, ErrorKind, Result};
 
+/// Opens a file to read it. A pipe or a device is refused: opening or reading it may wait for ever.
+///
+/// # Errors
+/// The file cannot be read, or is not a regular file.
+pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
+    let there = fs::metadata(path)?;
+    // Reading a directory fails with a better reason.
+    if !there.is_file() && !there.is_dir() {
+        return Err(io::Error::other("it is a pipe or a device; copy its content to a file"));
+    }
+    fs::File::open(path)
+}
+
 /// Reads a text of at most `most` bytes.
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    open(path)?.take(most + 1).read_to_string(&mut text)?;
     if text.len() as u64 > most {
         return Err(io::Error::other(format!("it is larger than {} KiB", most >> 10)));
     }

@@ -44,15 +44,21 @@ pub fn until_the_end(
     let options = options(wanted, last)?;
     let _guardian = guardian();
     let recorder = Recorder::start(options)?;
-    let Recorded { summary, recording } =
+    let recorded =
         record_with(recorder, &wanted.command, wanted.duration, control, on_event, |_| {
             Ok(ControlFlow::Continue(()))
         })?;
     let path = wanted.path();
-    let bytes = recording.into_bytes().or_internal()?;
-    files::write_with(&path, Readers::Owner, |out| Ok(out.write_all(&bytes)?))?;
+    let summary = save_at_end(recorded, &path)?;
     wanted.write_other_forms(&path)?;
     Ok(Made { path, summary })
+}
+
+/// Writes the last seconds of a recording that has ended to a file; returns its summary.
+pub(crate) fn save_at_end(recorded: Recorded, path: &Path) -> Result<RecordingSummary> {
+    let bytes = recorded.recording.into_bytes().or_internal()?;
+    files::write_with(path, Readers::Owner, |out| Ok(out.write_all(&bytes)?))?;
+    Ok(recorded.summary)
 }
 
 fn options(wanted: &Wanted, last: Nanos) -> Result<Options> {
@@ -126,26 +132,69 @@ pub fn until_late(
     on_event: impl FnMut(RecordEvent),
     on_found: impl FnMut(Found<'_>) -> io::Result<()>,
 ) -> Result<Lookback> {
+    let (late, lates) = sync_channel(1);
+    let watch = Watch { lookout: lookout.clone(), late, stopper: control.stopper() };
+    let (saved, attempts, failed) = (0, Attempts::default(), None);
+    let mut saving = Saving { wanted, lookout, lates, saved, attempts, failed, on_found };
+    let followed = follow(
+        wanted,
+        last,
+        control,
+        on_event,
+        move |source| watch.run(source),
+        |recorder| saving.save(recorder),
+    );
+    let Saving { saved, attempts, failed, .. } = saving;
+    failed.map_or(Ok(()), Err)?;
+    let (Recorded { summary, .. }, late) = followed?;
+    let not_saved = attempts.failed.filter(|_| saved < lookout.saves);
+    Ok(Lookback { summary, late, saved, not_saved })
+}
+
+/// Keeps the last seconds while another thread follows the recording by `watch`, and calls
+/// `on_mark` when it marks the recording. Returns the recording and the result of `watch`.
+///
+/// # Errors
+/// Those of [`until_the_end`] and of the callbacks.
+pub(crate) fn follow<T: Send + 'static>(
+    wanted: &Wanted,
+    last: Nanos,
+    control: &Control,
+    on_event: impl FnMut(RecordEvent),
+    watch: impl FnOnce(LiveSource) -> Result<T> + Send + 'static,
+    on_mark: impl FnMut(&Recorder) -> Result<ControlFlow<()>, RecordError>,
+) -> Result<(Recorded, T)> {
     let options = options(wanted, last)?;
     let _guardian = guardian();
     let (recorder, source) = Recorder::start_followed(options)?;
-    let (late, lates) = sync_channel(1);
-    let watch = Watch { lookout: lookout.clone(), late, stopper: control.stopper() };
-    let watching = std::thread::Builder::new()
-        .name("tactus-watch".to_owned())
-        .spawn(move || watch.run(source))?;
-    let (saved, not_saved, pause, failed) = (0, None, None, None);
-    let mut saving = Saving { wanted, lookout, lates, saved, not_saved, pause, failed, on_found };
-    let Recorded { summary, .. } =
-        record_with(recorder, &wanted.command, wanted.duration, control, on_event, |recorder| {
-            saving.save(recorder)
-        })?;
-    let Saving { saved, not_saved, failed, .. } = saving;
-    failed.map_or(Ok(()), Err)?;
+    let watching =
+        std::thread::Builder::new().name("tactus-watch".to_owned()).spawn(move || watch(source))?;
+    let recorded =
+        record_with(recorder, &wanted.command, wanted.duration, control, on_event, on_mark)?;
     let ended = |_| Error::new(ErrorKind::Internal, "the watching thread panicked");
-    let late = watching.join().map_err(ended)??;
-    let not_saved = not_saved.filter(|_| saved < lookout.saves);
-    Ok(Lookback { summary, late, saved, not_saved })
+    Ok((recorded, watching.join().map_err(ended)??))
+}
+
+/// The saves of a flight recorder that failed.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    /// The last error of a save.
+    pub(crate) failed: Option<Error>,
+    /// After a failed save, the earliest time of the next.
+    pause: Option<Instant>,
+}
+
+impl Attempts {
+    /// Whether it is too early for another save.
+    pub(crate) fn are_paused(&self) -> bool {
+        self.pause.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Notes that a save failed.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.failed = Some(error);
+        self.pause = Some(Instant::now() + PAUSE);
+    }
 }
 
 /// Saves and explains late threads.
@@ -154,10 +203,7 @@ struct Saving<'a, F> {
     lookout: &'a Lookout,
     lates: Receiver<(Wait, String)>,
     saved: u32,
-    /// The last error of a save.
-    not_saved: Option<Error>,
-    /// After a failed save, the earliest time of the next.
-    pause: Option<Instant>,
+    attempts: Attempts,
     /// The error that ends the recording.
     failed: Option<Error>,
     on_found: F,
@@ -171,7 +217,7 @@ impl<F: FnMut(Found<'_>) -> io::Result<()>> Saving<'_, F> {
     /// Saves the last seconds if a thread was late; returns whether to continue.
     fn save(&mut self, recorder: &Recorder) -> Result<ControlFlow<()>, RecordError> {
         let Ok((wait, name)) = self.lates.try_recv() else { return Ok(ControlFlow::Continue(())) };
-        if self.pause.is_some_and(|until| Instant::now() < until) {
+        if self.attempts.are_paused() {
             return Ok(ControlFlow::Continue(()));
         }
         let path = numbered(&self.wanted.path(), self.saved, self.lookout.saves);
@@ -200,8 +246,7 @@ impl<F: FnMut(Found<'_>) -> io::Result<()>> Saving<'_, F> {
     /// Reports what could not be saved, and waits before the next attempt.
     fn put_off(&mut self, error: Error) -> Result<()> {
         (self.on_found)(Found::NotSaved(&error))?;
-        self.not_saved = Some(error);
-        self.pause = Some(Instant::now() + PAUSE);
+        self.attempts.fail(error);
         Ok(())
     }
 }

@@ -12,10 +12,11 @@ use tactus_model::limits::FOREIGN_FILE_BYTES;
 use tactus_model::origin::Origin;
 use tactus_model::run::{Run, RunId};
 use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_record::codec::MAGIC;
 use tactus_store::Store;
 
 use crate::error::OrError;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, files};
 
 /// A run that was imported.
 #[derive(Debug, Serialize)]
@@ -50,8 +51,7 @@ pub fn rounds(store: &mut Store, paths: &[PathBuf], options: &Options) -> Result
     let mut import = || {
         let files =
             paths.iter().map(|path| Opened::of(path)?.whole()).collect::<Result<Vec<File>>>()?;
-        let run = run_of(&files, options).map_err(Error::usage)?;
-        add(store, run)
+        add(store, foreign(&files, options)?)
     };
     imported(import(), paths)
 }
@@ -91,7 +91,22 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Content> {
     if is_exported {
         return Ok(Content::Exported(Box::new(opened.reader())));
     }
-    Ok(Content::Foreign(Box::new(run_of(&[opened.whole()?], options).map_err(Error::usage)?)))
+    Ok(Content::Foreign(Box::new(foreign(&[opened.whole()?], options)?)))
+}
+
+/// The run in files of another tool. A format that the user chose must not contradict the content:
+/// tools share keys, so figures would be taken for what they are not.
+fn foreign(files: &[File], options: &Options) -> Result<Run> {
+    for file in files {
+        let found = Format::recognise(&file.content);
+        if let (Some(chosen), Ok(found)) = (options.format, found)
+            && chosen != found
+        {
+            let reason = format!("the format of {} is {found}, not {chosen}", file.name);
+            return Err(Error::usage(reason).with_hint("leave out `--format`"));
+        }
+    }
+    run_of(files, options).map_err(Error::usage)
 }
 
 /// An open file whose beginning was read.
@@ -104,9 +119,13 @@ struct Opened {
 
 impl Opened {
     fn of(path: &Path) -> Result<Self> {
-        let mut rest = fs::File::open(path).map_err(unreadable)?;
+        let mut rest = files::open(path).map_err(unreadable)?;
         let mut beginning = Vec::new();
         (&mut rest).take(BEGINNING).read_to_end(&mut beginning).map_err(unreadable)?;
+        if beginning.starts_with(&MAGIC) {
+            let hint = format!("explain it with: tactus explain {}", path.display());
+            return Err(Error::usage("it is a recording, not a run").with_hint(hint));
+        }
         let modified = rest.metadata().and_then(|metadata| metadata.modified()).ok();
         let since = modified.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
         Ok(Self {

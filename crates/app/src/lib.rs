@@ -23,6 +23,7 @@ pub mod files;
 pub mod flight;
 pub mod gate;
 pub mod import;
+pub mod jobs;
 pub mod kernel_gate;
 pub mod kernels;
 pub mod measure;
@@ -38,6 +39,7 @@ mod subject;
 pub mod tail;
 pub mod waits;
 pub mod watch;
+pub mod why;
 
 pub use error::{Error, ErrorKind, Result};
 pub use places::{BuildListener, Places};

@@ -23,6 +23,8 @@ use tactus_store::Store;
 use crate::places::{BuildListener, facts};
 use crate::{Error, ErrorKind, Places, Result};
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The settings of a plan's guests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuestSettings {
@@ -72,7 +74,7 @@ pub fn new_run(
 ) -> Result<CarriedOut> {
     let targets = targets(places, &plan.cells, guests, listener)?;
     let now = tactus_sys::clock::now::<Realtime>();
-    let run = store.create_run(plan, &facts(), env!("CARGO_PKG_VERSION"), now)?;
+    let run = store.create_run(plan, &facts(), VERSION, now, places.command.as_deref())?;
     carry_out(store, run, targets, listener)
 }
 

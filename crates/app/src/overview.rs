@@ -8,7 +8,7 @@ use tactus_report::CellTail;
 use tactus_stats::CellSummary;
 use tactus_stats::frames::PlayerSummary;
 
-use crate::{Result, Subject, tail};
+use crate::{Result, Subject, explain, tail};
 
 /// A run without its histograms.
 #[derive(Serialize)]
@@ -21,6 +21,9 @@ pub struct RunOverview<'a> {
     pub exact_sha256: Option<String>,
     /// Whether its figures are valid.
     pub verdict: Verdict,
+    /// What delayed its late samples, as in the outcome, each a line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
     /// Its cells with a result.
     pub cells: Vec<CellOverview>,
     /// The estimates for times longer than measured.
@@ -41,6 +44,7 @@ impl<'a> RunOverview<'a> {
             header: &run.header,
             exact_sha256: tactus_report::exact_digest(run),
             verdict: verdict(run),
+            causes: explain::causes(run, &explain::of_run(subject)?),
             cells: cells(run),
             longer_times: tail::of_run(subject)?,
             purposes: self::purposes(run, purposes),

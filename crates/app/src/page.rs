@@ -2,7 +2,7 @@
 
 use tactus_explain::account::TickRate;
 use tactus_judge::purpose::Purpose;
-use tactus_report::Conclusions;
+use tactus_report::{CellExplanation, Conclusions};
 
 use crate::{Result, Subject, accounts, explain, overview, tail};
 
@@ -25,19 +25,37 @@ pub struct PageOptions<'a> {
 pub fn of_runs(subjects: Vec<Subject<'_>>, options: &PageOptions<'_>) -> Result<String> {
     let concluded = subjects
         .iter()
-        .map(|subject| {
-            let explanations = explain::of_run(subject)?;
-            Ok(Conclusions {
-                causes: explain::causes(subject.run(), &explanations),
-                explanations,
-                accounts: accounts::of_run(subject, options.ticks)?,
-                tails: tail::of_run(subject)?,
-                purposes: overview::purposes(subject.run(), options.purposes),
-                document: Some(tactus_store::document(subject.run())?)
-                    .filter(|document| document.len() <= DOCUMENT_BYTES),
-            })
-        })
+        .map(|subject| conclusions(subject, explain::of_run(subject)?, options))
         .collect::<Result<Vec<_>>>()?;
     let runs: Vec<_> = subjects.into_iter().map(Subject::into_run).collect();
     Ok(tactus_report::page_of(&runs, &concluded)?)
+}
+
+/// Writes the page of a run that [`explain::of_run`] has explained.
+///
+/// # Errors
+/// Samples or recordings cannot be read.
+pub fn of_explained(
+    subject: Subject<'_>,
+    explanations: Vec<CellExplanation>,
+    options: &PageOptions<'_>,
+) -> Result<String> {
+    let concluded = conclusions(&subject, explanations, options)?;
+    Ok(tactus_report::page_of(&[subject.into_run()], &[concluded])?)
+}
+
+fn conclusions(
+    subject: &Subject<'_>,
+    explanations: Vec<CellExplanation>,
+    options: &PageOptions<'_>,
+) -> Result<Conclusions> {
+    Ok(Conclusions {
+        causes: explain::causes(subject.run(), &explanations),
+        explanations,
+        accounts: accounts::of_run(subject, options.ticks)?,
+        tails: tail::of_run(subject)?,
+        purposes: overview::purposes(subject.run(), options.purposes),
+        document: Some(tactus_store::document(subject.run())?)
+            .filter(|document| document.len() <= DOCUMENT_BYTES),
+    })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tactus_guests::GuestPlaces;
 use tactus_kernels::{BuildEvent, Kernels};
 use tactus_model::facts::MachineFacts;
+use tactus_model::format::shell_word;
 use tactus_model::run::RunId;
 use tactus_store::{Store, StoreError};
 
@@ -27,6 +28,14 @@ pub struct Places {
     pub guest_program: Option<OsString>,
     /// The directories of programs, in the format of `PATH`.
     pub search_path: OsString,
+    /// The command line, which is kept with the runs that it measures.
+    pub command: Option<String>,
+}
+
+/// The command with these arguments as a line for a shell.
+fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
+    let words = arguments.map(|argument| shell_word(&argument.to_string_lossy()));
+    std::iter::once("tactus".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Receives the progress of a kernel build, which takes minutes.
@@ -35,7 +44,9 @@ pub type BuildListener = Box<dyn Fn(&BuildEvent<'_>) + Send + Sync>;
 impl Places {
     /// The places from the environment of this process.
     pub fn of_process() -> Self {
-        Self::of_environment(|name| std::env::var_os(name), std::env::current_exe().ok())
+        let places =
+            Self::of_environment(|name| std::env::var_os(name), std::env::current_exe().ok());
+        Self { command: Some(command_line(std::env::args_os().skip(1))), ..places }
     }
 
     /// The places from the environment of `lookup`: `TACTUS_STORE` or `XDG_DATA_HOME`,
@@ -53,6 +64,7 @@ impl Places {
             executable,
             guest_program: lookup("TACTUS_GUEST"),
             search_path: lookup("PATH").unwrap_or_default(),
+            command: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! From an experiment and its overrides to a plan.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
 use std::io;
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use tactus_lab::shipped;
 use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
+use tactus_model::guest::GuestTime;
 use tactus_model::limits::EXPERIMENT_BYTES;
 use tactus_model::settings::{Layer, SETTINGS};
 use tactus_model::time::Realtime;
@@ -48,7 +49,7 @@ pub fn plan(
         Some(name) => plan_of(name, &experiment, &overrides),
         None => {
             let plan = experiment.plan(&overrides)?;
-            require_cpus(&plan.cells)?;
+            require_cpus(&plan.cells, &overrides.settings)?;
             Ok(plan)
         }
     }
@@ -94,37 +95,56 @@ fn read_file(name: &str) -> Result<String> {
 ///
 /// # Errors
 /// A CPU does not exist or is offline.
-pub(crate) fn require_cpus(cells: &[Cell]) -> Result<()> {
-    let here = cells.iter().filter(|cell| cell.target.guest().is_none());
-    let choices =
-        here.flat_map(|cell| [("cpus", &cell.policy.cpus), ("load-cpus", &cell.load.cpus)]);
-    let lists: BTreeSet<(&str, &CpuList)> = choices
-        .filter_map(|(setting, choice)| match choice {
-            CpuChoice::All => None,
-            CpuChoice::These(list) => Some((setting, list)),
-        })
-        .collect();
-    if lists.is_empty() {
-        return Ok(());
-    }
-    let Some(online) = facts().cpu.online else { return Ok(()) };
-    for (setting, list) in lists {
-        let missing = list.without(&online);
-        if !missing.is_empty() {
-            let reason =
-                format!("{setting} = \"{list}\": CPU {missing} does not exist or is offline");
-            return Err(Error::usage(reason)
-                .with_hint(format!("the online CPUs of this machine are {online}")));
+pub(crate) fn require_cpus(cells: &[Cell], settings: &Layer) -> Result<()> {
+    const NAMES: [&str; 2] = ["cpus", "load-cpus"];
+    let given = NAMES.into_iter().flat_map(|name| {
+        let values = settings.values(name).unwrap_or_default();
+        values.iter().filter_map(move |value| Some((name, value.parse::<CpuChoice>().ok()?)))
+    });
+    let given: Vec<_> = given.collect();
+    let online = LazyCell::new(|| facts().cpu.online);
+    let mut checked = Vec::new();
+    for cell in cells {
+        let own = NAMES.into_iter().zip([cell.policy.cpus.clone(), cell.load.cpus.clone()]);
+        for (name, choice) in own.chain(given.clone()) {
+            let CpuChoice::These(list) = choice else { continue };
+            let named = (name, list, cell.target.guest().map(|guest| guest.time));
+            if !checked.contains(&named) {
+                online.as_ref().map_or(Ok(()), |online| require_there(&named, online))?;
+                checked.push(named);
+            }
         }
     }
     Ok(())
+}
+
+/// Requires that the CPUs of a list exist where a cell is measured: in guests with this time, or on
+/// this machine.
+fn require_there(
+    (setting, list, guest): &(&str, CpuList, Option<GuestTime>),
+    online: &CpuList,
+) -> Result<()> {
+    let (there, whose) = match guest {
+        None => (online.clone(), "the online CPUs of this machine are"),
+        // A guest has as many CPUs as this machine, numbered from 0.
+        Some(GuestTime::Wall) => ((0..online.len() as u32).collect(), "the CPUs of a guest are"),
+        Some(GuestTime::Exact(_)) => {
+            (std::iter::once(0).collect(), "the only CPU of a guest in deterministic time is")
+        }
+    };
+    let missing = list.without(&there);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let reason = format!("{setting} = \"{list}\": CPU {missing} does not exist or is offline");
+    Err(Error::usage(reason).with_hint(format!("{whose} {there}")))
 }
 
 /// Plans an experiment with `overrides`; errors name the experiment.
 pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
     let plan = || -> Result<Plan> {
         let plan = experiment.plan(overrides)?;
-        require_cpus(&plan.cells)?;
+        require_cpus(&plan.cells, &overrides.settings)?;
         Ok(plan)
     };
     plan().or_error(ErrorKind::Usage, || format!("cannot plan experiment `{name}`"))

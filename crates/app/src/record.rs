@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use tactus_model::recording::Observers;
 use tactus_model::time::{Nanos, Realtime};
 use tactus_record::RecordingSummary;
 use tactus_record::live::{CallChains, Control, Keep, Options, RecordEvent, Source, record};
@@ -80,7 +81,8 @@ impl Wanted {
         files::check(&self.path())?;
         self.also.iter().try_for_each(|(_, path)| files::check(path))?;
         let (source, call_chains) = (self.source, self.call_chains);
-        Ok(Options { source, call_chains, keep, ..Options::default() })
+        let observers = Observers::of_processes([std::process::id()]);
+        Ok(Options { source, call_chains, keep, observers, ..Options::default() })
     }
 
     pub(crate) fn write_other_forms(&self, recording: &Path) -> Result<()> {

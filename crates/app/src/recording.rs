@@ -3,18 +3,22 @@
 use std::path::Path;
 
 use tactus_model::recording::EventSource;
-use tactus_record::file::{CutOff, RecordingFile};
+use tactus_record::file::{CutOff, OpenError, RecordingFile};
 use tactus_report::format;
 
 use crate::error::OrError;
-use crate::{ErrorKind, Result};
+use crate::{ErrorKind, Result, files};
 
 /// Opens the file of a recording.
 ///
 /// # Errors
 /// The file cannot be read, or is not a recording.
 pub fn open(path: &Path) -> Result<RecordingFile> {
-    RecordingFile::open(path)
+    let open = || -> std::result::Result<RecordingFile, OpenError> {
+        files::open(path)?;
+        RecordingFile::open(path)
+    };
+    open()
         .or_error(ErrorKind::Usage, || format!("cannot open recording {}", path.display()))
         .map_err(|error| {
             error.with_hint("`tactus record` writes recordings; `tactus list` lists runs")

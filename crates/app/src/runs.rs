@@ -95,7 +95,8 @@ impl<'p> Runs<'p> {
 
 /// The path that `text` is, if it is one of a file.
 fn file(text: &str) -> Option<&Path> {
-    Some(Path::new(text)).filter(|path| path.is_file())
+    // A pipe or a device too, which opening refuses.
+    Some(Path::new(text)).filter(|path| path.exists() && !path.is_dir())
 }
 
 /// A run of a list.
@@ -148,8 +149,14 @@ pub fn delete(
     agreed: impl FnOnce(&[RunId]) -> Result<bool>,
     mut on_deleted: impl FnMut(&RunId),
 ) -> Result<()> {
-    let whole = |address: &Address| Ok(store.find(address.whole_run()?)?);
-    let runs = addresses.iter().map(whole).collect::<Result<Vec<_>>>()?;
+    let mut runs = Vec::new();
+    for address in addresses {
+        let run = store.find(address.whole_run()?)?;
+        // Two names may mean one run.
+        if !runs.contains(&run) {
+            runs.push(run);
+        }
+    }
     if !agreed(&runs)? {
         return Ok(());
     }

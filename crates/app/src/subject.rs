@@ -1,6 +1,5 @@
 //! A run that conclusions are drawn from.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -11,12 +10,11 @@ use tactus_model::experiment::Turn;
 use tactus_model::run::{Run, RunId};
 use tactus_model::sample::SampleBlock;
 use tactus_model::traced::{TracedData, TracedStretch};
-use tactus_record::codec::MAGIC;
 use tactus_store::{FileRun, Store};
 
 use crate::error::OrError;
 use crate::import::{self, Content};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, files};
 
 /// A run with its samples and recordings, in a store or read from a file.
 #[derive(Debug)]
@@ -52,11 +50,6 @@ impl<'s> Subject<'s> {
     /// # Errors
     /// The file cannot be read, or contains no run, for example a recording.
     pub fn of_file(path: &Path) -> Result<Self> {
-        if beginning(path)?.starts_with(&MAGIC) {
-            let path = path.display();
-            return Err(Error::usage(format!("{path} is a recording, not a run"))
-                .with_hint(format!("explain it with: tactus explain {path}")));
-        }
         let what = || format!("cannot read a run from {}", path.display());
         let read = || -> Result<FileRun> {
             Ok(match import::read(path, &Options::default())? {
@@ -188,7 +181,7 @@ pub(crate) fn is_exported_run(path: &Path) -> Result<bool> {
 fn beginning(path: &Path) -> Result<Vec<u8>> {
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(path)?.take(4096).read_to_end(&mut bytes)?;
+        files::open(path)?.take(4096).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     read().or_error(ErrorKind::Usage, || format!("cannot read {}", path.display()))

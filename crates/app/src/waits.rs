@@ -1,4 +1,4 @@
-//! How long runnable threads of a recording waited for a CPU, and why.
+//! Where the time of the threads of a recording went, how long they waited for a CPU, and why.
 
 use std::path::Path;
 
@@ -25,11 +25,11 @@ pub struct Question {
     pub worst: usize,
 }
 
-/// How long threads waited in a recording, and why the late waits happened. The thread with the
-/// longest wait is first.
+/// Where the time of threads went in a recording, how long they waited, and why the late waits
+/// happened. The most delayed thread is first.
 ///
 /// # Errors
-/// The file at `path` is damaged, or no thread of a given name waited in it.
+/// The file at `path` is damaged, or no thread of a given name is in it.
 pub fn of_recording(
     recording: &mut RecordingFile,
     path: &Path,
@@ -43,7 +43,7 @@ pub fn of_recording(
     };
     let found = waits(recording, options, wanted);
     let found = damaged(found, path)?;
-    match words.iter().find(|word| !has_waited(&found, word)) {
+    match words.iter().find(|word| !is_in(&found, word)) {
         Some(word) => Err(unknown(&found, word)),
         None => Ok(found),
     }
@@ -54,12 +54,19 @@ pub fn late(found: &Waits) -> Vec<&WaitExplanation> {
     found.names.iter().filter(|name| name.explanation.samples > 0).take(NAMES_MAX).collect()
 }
 
+/// The thread names that were kept from running: by a late wait, or by sleep that is not how
+/// programs wait for work.
+pub fn delayed(found: &Waits) -> Vec<&WaitExplanation> {
+    let names = found.names.iter().filter(|name| name.delayed() > Nanos::ZERO);
+    names.take(NAMES_MAX).collect()
+}
+
 /// Whether a word is the name or the number of a thread.
-fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
+pub(crate) fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
     name == word || word.parse() == Ok(thread.0)
 }
 
-fn has_waited(found: &Waits, word: &str) -> bool {
+fn is_in(found: &Waits, word: &str) -> bool {
     let mut names = found.names.iter();
     names.any(|name| name.threads.iter().any(|thread| is_called(*thread, &name.name, word)))
 }
@@ -70,7 +77,7 @@ fn unknown(found: &Waits, wanted: &str) -> Error {
     let names: Vec<&str> = names.map(String::as_str).collect();
     let hint = match nearest(wanted, &names) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => "leave out the thread to see those with the longest waits".to_owned(),
+        None => "leave out the thread to see the most delayed ones".to_owned(),
     };
-    Error::usage(format!("no thread `{wanted}` waited for a CPU in the recording")).with_hint(hint)
+    Error::usage(format!("no thread `{wanted}` has an event in the recording")).with_hint(hint)
 }

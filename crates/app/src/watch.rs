@@ -25,9 +25,9 @@ pub fn cell(settings: &Layer) -> Result<Cell> {
     let mut cell = cells.swap_remove(0);
     if cell.target.guest().is_some() {
         return Err(Error::usage("cannot watch a guest")
-            .with_hint("measure in a guest with: tactus lab measure --kernel KERNEL"));
+            .with_hint("measure in a guest with: tactus measure --kernel KERNEL"));
     }
-    plan::require_cpus(std::slice::from_ref(&cell))?;
+    plan::require_cpus(std::slice::from_ref(&cell), settings)?;
     if settings.values("duration").is_none() {
         cell.duration = WITHOUT_END;
     }

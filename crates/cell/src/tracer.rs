@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
-use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, ThreadId};
+use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, Observers, ThreadId};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_model::traced::{TracedData, TracedEvents};
@@ -15,15 +15,14 @@ use tactus_record::live::{
     Symbols,
 };
 use tactus_rt::settings::{Guardian, NotChanged};
-use tactus_sys::affinity;
+use tactus_sys::{affinity, process, thread};
 
 /// Records while a cell is measured.
 pub(super) struct Tracer {
     window: Nanos,
     events: TracedEvents,
-    symbols: Arc<Symbols>,
-    /// The CPUs that are not measured, if there are any.
-    aside: Option<CpuList>,
+    /// What is known before the threads to measure exist.
+    options: Options,
     progress: Progress,
     /// Removes the recorder's instance of tracefs if this process is killed. Dropped after the
     /// recorder.
@@ -45,7 +44,7 @@ const ATTEMPT_RING: usize = 64 << 10;
 
 impl Tracer {
     /// Finds out whether recording is possible, and does what takes long beforehand: makes the
-    /// instance of tracefs, or tries perf with one event. `guardian` is the program of the guardian, if the recording needs one.
+    /// instances of tracefs, or tries perf with one event. `guardian` is the program of the guardian, if the recording needs one.
     ///
     /// # Errors
     /// The shortfall to report.
@@ -53,11 +52,24 @@ impl Tracer {
         let window = cell.duration;
         let guardian = guardian.map(|program| Guardian::start(program, Vec::new())).transpose();
         let guardian = guardian.map_err(|error| unguarded(window, error))?;
-        let symbols = Arc::new(Symbols::read());
-        let prepared = prepared(&symbols).map_err(|error| refused(window, &error))?;
-        let (aside, progress) = (unmeasured(cell), Progress::Prepared(prepared));
         let events = cell.traced_events;
-        Ok(Self { window, events, symbols, aside, progress, _guardian: guardian })
+        let options = Options {
+            // Only call chains show what a CPU was doing when an interrupt came late.
+            call_chains: match events {
+                TracedEvents::All => CallChains::AtInterrupts,
+                TracedEvents::WakeupPath | TracedEvents::Scheduling => CallChains::Never,
+            },
+            drainer: DrainerOptions { cpus: unmeasured(cell), ..DrainerOptions::default() }
+                .after(window),
+            // More than is kept, so that a recording that is too large is recognised.
+            keep: Keep::Memory { limit: 2 * TracedData::RECORDING_LIMIT },
+            symbols: Some(Arc::new(Symbols::read())),
+            observers: observers(guardian.as_ref()),
+            ..Options::default()
+        };
+        let prepared = prepared(&options).map_err(|error| refused(window, &error))?;
+        let progress = Progress::Prepared(prepared);
+        Ok(Self { window, events, options, progress, _guardian: guardian })
     }
 
     /// Starts to record: the whole system and additional events of `threads`, or the events on
@@ -67,20 +79,16 @@ impl Tracer {
             Progress::Prepared(prepared) => prepared,
             other => return self.progress = other,
         };
+        let events = match self.events {
+            TracedEvents::All => Options::of_threads(threads),
+            TracedEvents::WakeupPath => Options::of_wakeups(threads),
+            TracedEvents::Scheduling => Options::of_scheduling(),
+        };
         let options = Options {
-            drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
-            // More than is kept, so that a recording that is too large is recognised.
-            keep: Keep::Memory { limit: 2 * TracedData::RECORDING_LIMIT },
-            symbols: Some(self.symbols.clone()),
-            ..match self.events {
-                // Only call chains show what a CPU was doing when an interrupt came late.
-                TracedEvents::All => Options {
-                    call_chains: CallChains::AtInterrupts,
-                    ..Options::of_threads(threads)
-                },
-                TracedEvents::WakeupPath => Options::of_wakeups(threads),
-                TracedEvents::Scheduling => Options::of_scheduling(),
-            }
+            tracepoints: events.tracepoints,
+            only_threads: events.only_threads,
+            only_their_scheduling: events.only_their_scheduling,
+            ..self.options.clone()
         };
         self.progress = match Recorder::start_prepared(options, prepared) {
             Ok(recorder) => Progress::Recording(recorder),
@@ -119,16 +127,23 @@ impl Tracer {
     }
 }
 
+/// Who runs only because of the measurement: this thread, the guardian, and the process that
+/// requested the cell.
+fn observers(guardian: Option<&Guardian>) -> Observers {
+    let guardian = guardian.and_then(Guardian::id);
+    let processes = guardian.into_iter().chain([process::parent_id()]);
+    Observers { threads: vec![thread::current_id()], ..Observers::of_processes(processes) }
+}
+
 /// Prepares a recording of the default mechanism; without an instance, tries perf.
-fn prepared(symbols: &Arc<Symbols>) -> Result<Prepared, RecordError> {
-    let prepared = Prepared::new(&Options::default())?;
+fn prepared(options: &Options) -> Result<Prepared, RecordError> {
+    let prepared = Prepared::new(options)?;
     if !prepared.has_instance() {
         let attempt = Options {
             tracepoints: Tracepoint::of_the_system().into_iter().take(1).collect(),
             ring_size: ATTEMPT_RING,
             source: Source::Only(Mechanism::Perf),
-            symbols: Some(symbols.clone()),
-            ..Options::default()
+            ..options.clone()
         };
         Recorder::start(attempt).and_then(Recorder::stop)?;
     }
@@ -242,6 +257,13 @@ mod tests {
         let shortfalls = lacking(&absent, &recorded);
         let lacking: Vec<&str> = shortfalls.iter().map(|lack| lack.asked.as_str()).collect();
         assert_eq!(lacking, asked);
+    }
+
+    #[test]
+    fn the_observers_are_this_thread_and_the_parent() {
+        let Observers { processes, threads } = observers(None);
+        assert_eq!(threads, [thread::current_id()]);
+        assert_eq!(processes, Observers::of_processes([process::parent_id()]).processes);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use tactus_kernels::BuildEvent;
 use tactus_model::time::Nanos;
 use tactus_report::format;
 
 use crate::json_lines::write_line;
-use crate::terminal::say;
+use crate::quietness::Quietness;
 
 /// Draws a bar if standard error is a terminal, and writes a line every 10 % otherwise. With
 /// `json`, it also writes lines of JSON.
@@ -17,19 +17,20 @@ pub(crate) struct Building {
     bar: ProgressBar,
     terminal: bool,
     json: bool,
+    quietness: Quietness,
     /// The last progress written, in tenths.
     written: Mutex<Option<u64>>,
 }
 
 impl Building {
-    pub(crate) fn new(json: bool) -> Self {
+    pub(crate) fn new(json: bool, quietness: Quietness) -> Self {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         Self {
-            bar: ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr())
-                .with_style(style),
+            bar: ProgressBar::with_draw_target(Some(1), quietness.target()).with_style(style),
             terminal: std::io::stderr().is_terminal(),
             json,
+            quietness,
             written: Mutex::new(None),
         }
     }
@@ -72,7 +73,7 @@ impl Building {
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| say!("{text}"));
+        self.bar.suspend(|| self.quietness.note(format_args!("{text}")));
     }
 }
 
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_tenth_of_a_build_is_one_line() {
-        let building = Building::new(false);
+        let building = Building::new(false, Quietness::default());
         let news: Vec<u64> =
             (0..=846).filter(|objects| building.is_news(&compiling(*objects))).collect();
         assert_eq!(news.len(), 11);

@@ -19,6 +19,7 @@ mod report;
 mod reproduce;
 mod show;
 mod watch;
+mod why;
 
 use clap::Subcommand;
 use tactus_app::Places;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
     Admit(admit::AdmitArguments),
+    Why(why::WhyArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -59,6 +61,7 @@ impl Command {
             | Self::Lab(_)
             | Self::Watch(_)
             | Self::Record(_)
+            | Self::Why(_)
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
             Self::Admit(_)
@@ -84,6 +87,7 @@ impl Command {
             Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),
             Self::Admit(arguments) => admit::run(&arguments),
+            Self::Why(arguments) => why::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

@@ -1,6 +1,7 @@
 //! The options of guests.
 
 use clap::Args;
+use tactus_app::Error;
 use tactus_app::measure::GuestSettings;
 use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::time::Nanos;
@@ -10,6 +11,7 @@ use crate::values::{positive, whole};
 
 /// Time in guests, and their time limit.
 #[derive(Args)]
+#[command(next_help_heading = "Guest kernels (docs/lab.md)")]
 pub(crate) struct GuestOptions {
     /// Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes
     #[arg(long)]
@@ -35,9 +37,16 @@ impl GuestOptions {
         Ok(GuestSettings { time, limit: self.guest_limit, proofs })
     }
 
-    /// Whether no option was given.
-    pub(crate) const fn are_absent(&self) -> bool {
-        !self.exact && self.guest_limit.is_none()
+    /// Requires that no option was given without guests that it applies to.
+    pub(crate) fn require_guests(&self, there_are: bool) -> CommandResult {
+        let given = [("--exact", self.exact), ("--guest-limit", self.guest_limit.is_some())];
+        match given.iter().find(|(_, is_given)| *is_given && !there_are) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let error = Error::usage(format!("`{option}` applies to guest kernels only"));
+                Err(error.with_hint("name a kernel, e.g. `--kernel debian`").into())
+            }
+        }
     }
 }
 

@@ -13,8 +13,11 @@ mod listener;
 pub mod manual;
 mod percentage;
 mod progress;
+mod quietness;
+mod recorded_command;
 mod setting_options;
 mod signals;
+mod style;
 mod table_form_options;
 mod terminal;
 mod usage;
@@ -22,7 +25,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser};
 use tactus_app::Places;
 use tactus_sys::capability;
 
@@ -36,6 +39,15 @@ use crate::error::CommandError;
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = manual::exit_codes())]
 struct Arguments {
+    /// Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -47,11 +59,13 @@ pub fn main() -> ExitCode {
         return CommandError::confinement(refused).report();
     }
     signals::catch_file_size_limit();
+    style::choose(ColorChoice::Auto);
     let parsed = arguments().try_get_matches();
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(error) => return usage::report(error),
+        Err(error) => return usage::report(&error),
     };
+    style::choose(arguments.color);
     if !arguments.command.may_record()
         && let Err(refused) = capability::give_up_reading()
     {

@@ -11,20 +11,33 @@ use crate::building::Building;
 use crate::error::CommandResult;
 use crate::json_lines::JsonLines;
 use crate::progress::Progress;
+use crate::quietness::Quietness;
 use crate::signals::on_interrupt;
 
 /// Shows the progress of runs and, with `json`, writes their events as lines of JSON. An
 /// interrupt stops a run.
 pub(crate) struct RunListener {
     progress: Progress,
-    quiet: bool,
+    quietness: Quietness,
+    verdict_follows: bool,
     lines: Option<JsonLines>,
 }
 
 impl RunListener {
-    /// With `quiet`, failures and shortfalls remain.
-    pub(crate) fn new(json: bool, quiet: bool) -> Self {
-        Self { progress: Progress::new(quiet), quiet, lines: json.then(JsonLines::default) }
+    /// Shows nothing until the first event.
+    pub(crate) fn new(json: bool, quietness: Quietness) -> Self {
+        Self {
+            progress: Progress::new(quietness),
+            quietness,
+            verdict_follows: false,
+            lines: json.then(JsonLines::default),
+        }
+    }
+
+    /// Leaves fixes to the verdict, which is printed after the run, if `verdict_follows`.
+    #[must_use]
+    pub(crate) fn before_verdict(self, verdict_follows: bool) -> Self {
+        Self { verdict_follows, ..self }
     }
 
     /// Fails if an event could not be written.
@@ -36,7 +49,8 @@ impl RunListener {
 
 impl Listener for RunListener {
     fn begins(&mut self, stopper: &Stopper) -> io::Result<()> {
-        self.progress = Progress::new(self.quiet);
+        let progress = Progress::new(self.quietness);
+        self.progress = if self.verdict_follows { progress.without_fixes() } else { progress };
         let stopper = stopper.clone();
         on_interrupt(move |_| stopper.stop())
     }
@@ -50,7 +64,7 @@ impl Listener for RunListener {
 
     fn building(&self) -> BuildListener {
         // Lines of JSON contain only the events of the run.
-        let building = Building::new(false);
+        let building = Building::new(false, self.quietness);
         Box::new(move |event| building.show(event))
     }
 }

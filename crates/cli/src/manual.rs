@@ -22,7 +22,7 @@ pub const ENVIRONMENT: [(&str, &str); 6] = [
     ),
     ("XDG_CACHE_HOME", "Directory of fetched and built kernels [default: ~/.cache]."),
     ("TACTUS_GUEST", "Program that runs in guest kernels [default: tactus-guest beside tactus]."),
-    ("NO_COLOR", "If set and not empty, nothing is coloured."),
+    ("NO_COLOR", "If set and not empty, nothing is coloured, except with --color always."),
     ("PATH", "Directories of programs that loads, builds and guests start."),
 ];
 

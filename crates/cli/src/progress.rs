@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use tactus_lab::event::Event;
 use tactus_model::result::{Measurement, Shortfall};
 use tactus_model::time::Nanos;
 use tactus_report::format;
 use tactus_stats::narrow::Next;
 
+use crate::quietness::Quietness;
 use crate::terminal::{say, shortfall_text};
 
 /// Draws a bar if standard error is a terminal, and writes a line for each turn otherwise.
@@ -18,12 +19,13 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     terminal: bool,
     /// Shows only failures and shortfalls.
-    quiet: bool,
+    quietness: Quietness,
     total: Nanos,
     /// The part of `total` of the finished rounds.
     finished: Nanos,
     shortfalls: HashSet<Shortfall>,
-    fixes: HashSet<String>,
+    /// Fixes that need not be printed any more; `None` if a verdict prints all of them afterwards.
+    fixes: Option<HashSet<String>>,
 }
 
 /// The time between two redraws of the bar. A redraw wakes this process on the measured machine,
@@ -32,21 +34,25 @@ const TICK: Duration = Duration::from_secs(5);
 
 impl Progress {
     /// Shows nothing until the first event.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quietness: Quietness) -> Self {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        let target =
-            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style);
+        let bar = ProgressBar::with_draw_target(None, quietness.target()).with_style(style);
         Self {
             bar,
             terminal: std::io::stderr().is_terminal(),
-            quiet,
+            quietness,
             total: Nanos::ZERO,
             finished: Nanos::ZERO,
             shortfalls: HashSet::new(),
-            fixes: HashSet::new(),
+            fixes: Some(HashSet::new()),
         }
+    }
+
+    /// Leaves fixes to the verdict, which is printed after the run.
+    #[must_use]
+    pub(crate) fn without_fixes(self) -> Self {
+        Self { fixes: None, ..self }
     }
 
     /// Shows `event`.
@@ -56,7 +62,7 @@ impl Progress {
             | Event::TurnStarted { .. }
             | Event::TurnFinished { .. }
             | Event::RoundsTaken { .. }
-                if self.quiet => {}
+                if self.quietness.is_quiet() => {}
             Event::RunStarted { run, plan, turns, estimate, .. } => {
                 self.total = *estimate;
                 self.bar.set_length(estimate.as_nanos() / 1_000_000);
@@ -116,7 +122,8 @@ impl Progress {
         if !self.shortfalls.insert(shortfall.clone()) {
             return;
         }
-        let is_new = |fix: &String| self.fixes.insert(fix.clone());
+        let is_new =
+            |fix: &String| self.fixes.as_mut().is_some_and(|fixes| fixes.insert(fix.clone()));
         let fix = shortfall.fix.clone().filter(is_new);
         for line in shortfall_text(&Shortfall { fix, ..shortfall.clone() }).lines() {
             self.line(&format!("  {line}"));

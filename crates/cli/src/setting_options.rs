@@ -19,6 +19,13 @@ pub(crate) type WatchedSettings = SettingOptions<true>;
 const NOT_WATCHED: [&str; 3] = ["kernel", "traced", "traced-events"];
 
 impl<const WATCHED: bool> SettingOptions<WATCHED> {
+    /// What the help says about all settings.
+    const HEADING: &str = if WATCHED {
+        "Settings (keys step through the values of load, policy and interval if repeated)"
+    } else {
+        "Settings (repeat one to compare its values; an experiment replaces defaults)"
+    };
+
     /// The settings that are options.
     fn taken() -> impl Iterator<Item = &'static Setting> {
         SETTINGS.iter().filter(|setting| !(WATCHED && NOT_WATCHED.contains(&setting.name)))
@@ -89,7 +96,7 @@ impl<const WATCHED: bool> Args for SettingOptions<WATCHED> {
                     .short(short(setting))
                     .value_name(setting.value)
                     .help(help(setting, &defaults))
-                    .help_heading("Settings (repeat one to compare its values; an experiment replaces defaults)")
+                    .help_heading(Self::HEADING)
                     .value_parser(move |value: &str| check(setting, value))
                     // A value such as -1s is refused as a value.
                     .allow_hyphen_values(true)

@@ -10,6 +10,7 @@ use tactus_report::{TableOptions, format};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::style;
 
 /// Table options with the width that `COLUMNS` asks for, else with that of the terminal.
 pub(crate) fn table_options() -> TableOptions {
@@ -35,8 +36,12 @@ const LINE_CHARACTERS: usize = 2000;
 /// A message as lines for standard error: escaped, cut, and every line after the first indented,
 /// so that a text from outside cannot pass for a message of its own.
 pub(crate) fn message(text: &str) -> String {
-    let lines: Vec<String> =
-        text.trim_end().lines().map(|line| format::cut(line, LINE_CHARACTERS)).collect();
+    let coloured = console::colors_enabled_stderr();
+    let line = |(number, line): (usize, &str)| match format::cut(line, LINE_CHARACTERS) {
+        first if number == 0 && coloured => style::paint(&first, true, true),
+        line => line,
+    };
+    let lines: Vec<String> = text.trim_end().lines().enumerate().map(line).collect();
     lines.join("\n  ")
 }
 
@@ -53,24 +58,36 @@ pub(crate) use say;
 
 /// Standard output for texts: everything but ends of lines is escaped.
 pub(crate) fn stdout() -> impl Write {
-    Printable(std::io::stdout().lock())
+    let coloured = console::colors_enabled();
+    Printable { out: std::io::stdout().lock(), coloured, at_beginning: true }
 }
 
-/// Escapes texts that are written to it piece by piece.
-struct Printable<W>(W);
+/// Escapes texts that are written to it piece by piece, and then colours them.
+struct Printable<W> {
+    out: W,
+    coloured: bool,
+    /// Whether the next piece begins a line.
+    at_beginning: bool,
+}
 
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         for line in text.split_inclusive('\n') {
             let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-            self.0.write_all((format::printable(line) + end).as_bytes())?;
+            let mut line = format::printable(line);
+            let ends = !end.is_empty();
+            if self.coloured {
+                line = style::paint(&line, self.at_beginning, ends);
+            }
+            self.out.write_all((line + end).as_bytes())?;
+            self.at_beginning = ends;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.out.flush()
     }
 }
 
@@ -113,10 +130,13 @@ mod tests {
         let hostile = "a\u{1b}[2J \u{202e}b\u{200d}\u{9b}31m\r\nerror: not ours\u{0}";
         let escaped = "a\\u{1b}[2J \\u{202e}b\\u{200d}\\u{9b}31m\n  error: not ours\\u{0}";
         assert_eq!(message(hostile), escaped);
-        let mut out = Printable(Vec::new());
-        writeln!(out, "{hostile}").unwrap();
-        let written = String::from_utf8(out.0).unwrap();
-        assert_eq!(written, escaped.replace("\n  ", "\\r\n") + "\n");
+        for coloured in [false, true] {
+            let mut out = Printable { out: Vec::new(), coloured, at_beginning: true };
+            writeln!(out, "x {hostile}").unwrap();
+            let written = String::from_utf8(out.out).unwrap();
+            let ours = written.replace("\u{1b}[31m\u{1b}[1merror:\u{1b}[0m", "error:");
+            assert_eq!(ours, format!("x {}\n", escaped.replace("\n  ", "\\r\n")));
+        }
         assert!(message(&"x".repeat(1 << 20)).chars().count() <= LINE_CHARACTERS + 1);
     }
 }

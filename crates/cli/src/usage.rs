@@ -1,37 +1,118 @@
-//! Errors of the command line, with the help of the subcommand they belong to.
+//! Errors of the command line, in the form of all other errors.
 
-use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+
+use crate::error::CommandError;
 
 /// Prints an error of the command line, or the help that it asks for, and returns the exit code.
-pub(crate) fn report(error: clap::Error) -> ExitCode {
-    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+pub(crate) fn report(error: &Error) -> ExitCode {
+    let (mut command, name) = subcommand(std::env::args().skip(1));
+    if asks_for_help(error) {
         // The reader may have closed the output.
-        let _ = error.print();
-        return code;
+        let _ = command.print_long_help();
+        return ExitCode::SUCCESS;
     }
-    let rendered = error.render();
-    let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = if coloured { rendered.ansi().to_string() } else { rendered.to_string() };
-    let _ = write!(io::stderr(), "{}", naming_the_subcommand(&text, std::env::args().skip(1)));
-    code
+    match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+        _ => {
+            // The reason for a wrong value says what is right.
+            let help = || {
+                let is_value = error.kind() == ErrorKind::ValueValidation;
+                (!is_value).then(|| format!("see `{name} --help`"))
+            };
+            let answer = tactus_app::Error::usage(reason(error));
+            CommandError::from(answer.with_hint_if_any(hint(error).or_else(help))).report()
+        }
+    }
 }
 
-/// Names the subcommand of `arguments` where the text offers the help of any.
-fn naming_the_subcommand(text: &str, arguments: impl Iterator<Item = String>) -> String {
+/// The subcommand that `arguments` name, with its full name.
+fn subcommand(arguments: impl Iterator<Item = String>) -> (Command, String) {
     let mut command = super::arguments();
     let mut name = "tactus".to_owned();
-    for argument in arguments {
+    for argument in arguments.filter(|argument| argument != "help") {
         let Some(found) = command.find_subcommand(&argument) else { break };
         command = found.clone();
         name = format!("{name} {argument}");
     }
-    match text.rfind("--help") {
-        Some(place) => format!("{}{name} {}", &text[..place], &text[place..]),
-        None => text.to_owned(),
+    (command.bin_name(name.clone()), name)
+}
+
+/// Whether `tactus help --help` was typed: the library knows no help of the help.
+fn asks_for_help(error: &Error) -> bool {
+    let text = text(error, ContextKind::InvalidSubcommand);
+    error.kind() == ErrorKind::InvalidSubcommand && ["--help", "-h"].contains(&text.as_str())
+}
+
+/// What is wrong.
+fn reason(error: &Error) -> String {
+    let of = |kind| text(error, kind);
+    let argument = of(ContextKind::InvalidArg);
+    match error.kind() {
+        // The parser's reason quotes the value.
+        ErrorKind::ValueValidation => match std::error::Error::source(error) {
+            Some(reason) => format!("`{}`: {reason}", option(&argument)),
+            None => format!("`{}`: wrong value", option(&argument)),
+        },
+        ErrorKind::InvalidValue if of(ContextKind::InvalidValue).is_empty() => {
+            format!("`{argument}` needs a value")
+        }
+        ErrorKind::InvalidValue => {
+            let (value, all) = (of(ContextKind::InvalidValue), of(ContextKind::ValidValue));
+            format!("`{}`: unknown value `{value}`; it is one of: {all}", option(&argument))
+        }
+        ErrorKind::UnknownArgument if argument.starts_with('-') => {
+            format!("unknown option `{argument}`")
+        }
+        ErrorKind::UnknownArgument => format!("unexpected argument `{argument}`"),
+        ErrorKind::InvalidSubcommand => {
+            format!("unknown command `{}`", of(ContextKind::InvalidSubcommand))
+        }
+        ErrorKind::MissingRequiredArgument => format!("missing: {argument}"),
+        ErrorKind::ArgumentConflict if argument == of(ContextKind::PriorArg) => {
+            format!("`{}` is given more than once", option(&argument))
+        }
+        ErrorKind::ArgumentConflict => {
+            let prior = of(ContextKind::PriorArg);
+            format!("`{}` cannot be used with `{}`", option(&argument), option(&prior))
+        }
+        // The first line of the library's text, without its prefix.
+        _ => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            first.trim_start_matches("error: ").to_owned()
+        }
+    }
+}
+
+/// The nearest word that exists.
+fn hint(error: &Error) -> Option<String> {
+    let near =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+            .map(|kind| text(error, kind));
+    let near = near.iter().find(|word| !word.is_empty())?;
+    Some(format!("did you mean `{near}`?"))
+}
+
+/// The option of an argument in the library's form, `--limit <DURATION>`.
+fn option(argument: &str) -> &str {
+    argument.split_once(" <").map_or(argument, |(option, _)| option)
+}
+
+/// A part of an error as text; empty if the error does not have it.
+fn text(error: &Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(all)) => all.join(", "),
+        _ => String::new(),
     }
 }
 
@@ -39,13 +120,44 @@ fn naming_the_subcommand(text: &str, arguments: impl Iterator<Item = String>) ->
 mod tests {
     use super::*;
 
+    /// The reason and the hint for a command line.
+    fn answer(line: &str) -> (String, Option<String>) {
+        let arguments = line.split_whitespace();
+        let error = crate::arguments().try_get_matches_from(arguments).unwrap_err();
+        (reason(&error), hint(&error))
+    }
+
     #[test]
-    fn the_help_that_is_offered_is_that_of_the_subcommand() {
-        let named = |arguments: &[&str]| {
-            let arguments = arguments.iter().map(ToString::to_string);
-            naming_the_subcommand("For more information, try '--help'.\n", arguments)
-        };
-        assert!(named(&["lab", "gate", "--x"]).contains("try 'tactus lab gate --help'"));
-        assert!(named(&["mesure"]).contains("try 'tactus --help'"));
+    fn an_error_of_the_command_line_has_the_form_of_all_errors() {
+        for (line, expected, near) in [
+            ("tactus mesure", "unknown command `mesure`", Some("measure")),
+            ("tactus measure --intervall 1ms", "unknown option `--intervall`", Some("--interval")),
+            ("tactus measure a b", "unexpected argument `b`", None),
+            ("tactus measure --limit", "`--limit <DURATION>` needs a value", None),
+            (
+                "tactus measure --limit 0s",
+                "`--limit`: `0s` is zero: write a longer duration, e.g. 10s",
+                None,
+            ),
+            ("tactus measure --seed 1 --seed 2", "`--seed` is given more than once", None),
+            ("tactus measure --csv --json", "`--csv` cannot be used with `--json`", None),
+            ("tactus import", "missing: <FILE>...", None),
+            (
+                "tactus export --as hdf",
+                "`--as`: unknown value `hdf`; it is one of: json-lines, perfetto, recording, hdr",
+                Some("hdr"),
+            ),
+        ] {
+            let near = near.map(|near| format!("did you mean `{near}`?"));
+            assert_eq!(answer(line), (expected.to_owned(), near), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_subcommand_is_found() {
+        let named = |arguments: &[&str]| subcommand(arguments.iter().map(ToString::to_string)).1;
+        assert_eq!(named(&["lab", "gate", "--x"]), "tactus lab gate");
+        assert_eq!(named(&["mesure"]), "tactus");
+        assert_eq!(named(&["help", "--help"]), "tactus");
     }
 }

@@ -6,11 +6,11 @@
 use divan::counter::ItemsCount;
 use tactus_explain::account::{AccountOptions, TickRate, account};
 use tactus_explain::machine::{Machine, Observer};
-use tactus_explain::{Options, Origin, ProbeTask, explain};
+use tactus_explain::{Options, Origin, ProbeTask, explain, waits};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
-    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Priority, Recording,
-    TaskState, ThreadId, Wakeup,
+    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Observers, Priority,
+    Recording, TaskState, ThreadId, Wakeup,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
@@ -133,6 +133,7 @@ fn recording() -> (Recording, ProbeTask) {
         kernel: None,
         mechanism: None,
         timer_tick: None,
+        observers: Observers::default(),
     };
     let dictionary = Dictionary::new();
     let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };
@@ -167,6 +168,15 @@ fn explain_samples(bencher: divan::Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(recording.events.len()))
         .bench(|| explain(&mut recording.reader(), vec![task.clone()], Options::default()));
+}
+
+/// The waits and the whole time of all threads.
+#[divan::bench]
+fn thread_times(bencher: divan::Bencher<'_, '_>) {
+    let (recording, _) = recording();
+    bencher
+        .counter(ItemsCount::new(recording.events.len()))
+        .bench(|| waits(&mut recording.reader(), Options::default(), |_, _| true));
 }
 
 /// How many tick rates are simulated in addition.

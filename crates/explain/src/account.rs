@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use tactus_explain::account::{AccountOptions, TickRate, account};
-//! use tactus_model::recording::{About, Dictionary, Recording};
+//! use tactus_model::recording::{About, Dictionary, Observers, Recording};
 //! use tactus_model::time::{Instant, Nanos};
 //!
 //! let about = About {
@@ -22,6 +22,7 @@
 //!     kernel: None,
 //!     mechanism: None,
 //!     timer_tick: None,
+//!     observers: Observers::default(),
 //! };
 //! let (dictionary, events, losses) = (Dictionary::new(), Vec::new(), Vec::new());
 //! let recording = Recording { about, dictionary, events, losses };

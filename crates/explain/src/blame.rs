@@ -12,7 +12,7 @@
 //! | asleep until its timer | [`late_interrupt`]: slack, tick, idle exit, interrupts off, gap |
 //! | asleep until another acts | [`waker`]: follows the chain of wakers |
 //! | asleep after a fault, running after a fault | [`fault`] |
-//! | waiting | [`waiting`]: throttling, other threads, preemption-off sections, the switch |
+//! | waiting | [`throttling`], then [`waiting`]: other threads, preemption-off sections, the move to another CPU, the switch |
 
 mod case;
 mod fault;
@@ -21,18 +21,20 @@ mod interrupts;
 mod late_interrupt;
 mod site;
 mod steal;
+mod throttling;
 mod waiting;
-mod waker;
+pub(crate) mod waker;
 
+use tactus_model::recording::{Dictionary, NameId, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
-pub(crate) use case::Scene;
+pub(crate) use case::{Case, Scene};
+pub(crate) use interrupts::name as interrupt_name;
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
-use crate::machine::Absence;
+use crate::machine::{Absence, Machine};
 use crate::path::{Standing, legs};
-use case::Case;
 
 /// What is known about a late sample's thread in its window.
 #[derive(Clone, Debug)]
@@ -43,6 +45,27 @@ pub(crate) struct Window<'a> {
     pub(crate) faults: &'a [Instant<Monotonic>],
     /// The CPU on which the thread ran before its first absence.
     pub(crate) cpu: Option<u32>,
+}
+
+/// A thread known only by its number.
+pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -> Culprit {
+    let (name, priority) = machine.known(thread);
+    let process = process(thread, name, machine, names);
+    let name = names.name(name).to_owned();
+    Culprit { name, process, thread: Some(thread), priority, base: None }
+}
+
+/// The name of the process of a thread, if it is known and not `name`: the name of the thread with
+/// which the process began.
+fn process(
+    thread: ThreadId,
+    name: NameId,
+    machine: &Machine,
+    names: &Dictionary,
+) -> Option<String> {
+    let process = names.process_of(thread)?;
+    let (first, _) = machine.known(ThreadId(process.0));
+    (first != NameId::UNKNOWN && first != name).then(|| names.name(first).to_owned())
 }
 
 /// The parts of a late sample, the greatest first. They add up to its latency.

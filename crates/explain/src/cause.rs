@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{InterruptVector, Priority, Softirq, ThreadId};
 
+use crate::thread_time::SleepReason;
+
 /// Something that delayed a sample.
 ///
 /// `Display` gives the phrase that tables of causes show. Two delays have the same
@@ -72,6 +74,12 @@ pub enum Cause {
         /// The thread.
         thread: Culprit,
     },
+    /// A thread of the recorder or of the program that requested the measurement: an effect of the
+    /// observation, which reports show apart from the causes.
+    Observer {
+        /// The thread.
+        thread: Culprit,
+    },
     /// A thread ran a section of kernel code with interrupts or preemption off.
     KernelSection {
         /// The thread.
@@ -88,6 +96,13 @@ pub enum Cause {
     },
     /// A page fault of the probe.
     PageFault,
+    /// The late thread itself ran: its own work.
+    OwnWork,
+    /// The late thread slept until an interrupt or a timer of the kernel ended the sleep.
+    Blocked {
+        /// What it waited for.
+        on: SleepReason,
+    },
     /// A thread that had to act first was stopped by a signal.
     Stopped {
         /// The thread.
@@ -127,6 +142,10 @@ pub enum Cause {
     },
     /// Time without events.
     UnexplainedGap,
+    /// The kernel's stopper thread moved the runnable thread to another CPU: its affinity
+    /// changed, or the load balancer moved the running thread.
+    #[doc(alias = "migration")]
+    Moved,
 }
 
 /// A thread that delayed another.
@@ -134,18 +153,33 @@ pub enum Cause {
 pub struct Culprit {
     /// Its name.
     pub name: String,
+    /// The name of its process, if that is known and differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
     /// Its thread id; `None` if threads with one name are combined.
     pub thread: Option<ThreadId>,
-    /// Its priority.
+    /// Its priority; the highest if it changed at an unknown time.
     pub priority: Priority,
+    /// Its lower priority if it was raised: before a change of its class, or without the
+    /// priority that it inherits through a lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Priority>,
 }
 
 impl fmt::Display for Culprit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.thread {
-            Some(thread) => write!(f, "{} ({thread}, {})", self.name, self.priority.class()),
-            None => write!(f, "{} ({})", self.name, self.priority.class()),
+        f.write_str(&self.name)?;
+        if let Some(process) = &self.process {
+            write!(f, " of {process}")?;
         }
+        f.write_str(" (")?;
+        if let Some(thread) = self.thread {
+            write!(f, "{thread}, ")?;
+        }
+        if let Some(base) = self.base {
+            write!(f, "{} raised to ", base.class())?;
+        }
+        write!(f, "{})", self.priority.class())
     }
 }
 
@@ -183,6 +217,8 @@ pub enum Throttle {
 pub enum CauseKind {
     /// It is an explanation.
     Explanation,
+    /// It is an explanation, but an effect of the observation.
+    Observer,
     /// It is a part of the remainder, of which the place is known.
     PlacedGap,
     /// It is the rest of the remainder.
@@ -207,11 +243,15 @@ impl Cause {
             | Self::KernelSection { .. }
             | Self::Throttling { .. }
             | Self::PageFault
+            | Self::OwnWork
+            | Self::Blocked { .. }
             | Self::Stopped { .. }
             | Self::Asleep { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
+            | Self::Moved
             | Self::BelowKernel { .. } => CauseKind::Explanation,
+            Self::Observer { .. } => CauseKind::Observer,
             Self::GapInKernel { .. } | Self::GapInThread { .. } => CauseKind::PlacedGap,
             Self::UnexplainedGap => CauseKind::Gap,
         }
@@ -219,7 +259,19 @@ impl Cause {
 
     /// Whether the cause is an explanation, not an unexplained remainder.
     pub const fn explains(&self) -> bool {
-        matches!(self.kind(), CauseKind::Explanation)
+        matches!(self.kind(), CauseKind::Explanation | CauseKind::Observer)
+    }
+
+    /// The cause to report if the threads for which `observes` is true are the observer.
+    pub(crate) fn with_observers(self, observes: impl Fn(ThreadId) -> bool) -> Self {
+        match self {
+            Self::OtherThread { thread } | Self::KernelSection { thread, .. }
+                if thread.thread.is_some_and(&observes) =>
+            {
+                Self::Observer { thread }
+            }
+            other => other,
+        }
     }
 
     /// The same cause without thread ids and without the function of a gap, so that
@@ -229,6 +281,7 @@ impl Cause {
         let mut cause = self.clone();
         match &mut cause {
             Self::OtherThread { thread }
+            | Self::Observer { thread }
             | Self::KernelSection { thread, .. }
             | Self::Stopped { thread }
             | Self::GapInThread { thread }
@@ -246,8 +299,11 @@ impl Cause {
             | Self::MissingSwitch { .. }
             | Self::Throttling { .. }
             | Self::PageFault
+            | Self::OwnWork
+            | Self::Blocked { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
+            | Self::Moved
             | Self::BelowKernel { .. }
             | Self::UnexplainedGap => {}
         }
@@ -281,6 +337,7 @@ impl fmt::Display for Cause {
                 write!(f, "C-state exit of CPU {cpu} and switch (missing sched_switch event)")
             }
             Self::OtherThread { thread } => write!(f, "thread {thread}"),
+            Self::Observer { thread } => write!(f, "observer: thread {thread}"),
             Self::KernelSection { thread, hold, site } => {
                 let held = match hold {
                     Hold::Interrupts => "IRQ-off section",
@@ -298,6 +355,8 @@ impl fmt::Display for Cause {
                 Throttle::Deadline => "throttling of a SCHED_DEADLINE thread",
             }),
             Self::PageFault => f.write_str("page fault of the late thread"),
+            Self::OwnWork => f.write_str("work of the late thread itself"),
+            Self::Blocked { on } => write!(f, "blocked: {on}"),
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),
             Self::AwaitedInterrupt { name } => write!(f, "waiting for interrupt {name}"),
@@ -309,6 +368,7 @@ impl fmt::Display for Cause {
             Self::GapInKernel { site: None } => f.write_str("unexplained gap in kernel code"),
             Self::GapInThread { thread } => write!(f, "unexplained gap in thread {thread}"),
             Self::UnexplainedGap => f.write_str("unexplained gap"),
+            Self::Moved => f.write_str("moved to another CPU (affinity or balance)"),
         }
     }
 }

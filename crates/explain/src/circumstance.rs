@@ -279,7 +279,7 @@ impl AtDue {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tactus_model::recording::{Context, ThreadId};
+    use tactus_model::recording::{Context, Observers, ThreadId};
 
     use super::*;
 
@@ -296,6 +296,7 @@ mod tests {
             kernel: None,
             mechanism: None,
             timer_tick: None,
+            observers: Observers::default(),
         }
     }
 

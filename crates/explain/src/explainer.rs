@@ -15,13 +15,15 @@ use crate::circumstance::{
 use crate::explanation::{ExplainedSample, Explanation, SegmentHistogram};
 use crate::log::Log;
 use crate::machine::{
-    Absence, Fault, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire, Waking,
+    Absence, Fault, Machine, Migration, Observer, Overdue, Reranked, Silence, Slice, Steal,
+    TimerFire, Waking,
 };
 use crate::matcher::{Match, Matcher, keep};
 use crate::outcome::MatchOutcome;
 use crate::segments::Segment;
 use crate::tally::Tally;
 use crate::task::{Options, ProbeTask};
+use crate::thread_time::running_on;
 use crate::timeline::{draw, marks};
 
 /// How long after a sample's arrival its window stays open: steal time shows only when
@@ -502,6 +504,7 @@ impl Explainer {
             segments: found.matched.segments,
             circumstance: found.circumstance,
             parts: Vec::new(),
+            job: None,
             timeline: None,
         };
         if !explained.outcome.can_blame() {
@@ -521,6 +524,7 @@ impl Explainer {
             let marks = marks(window.due, came, absences, fires, faults);
             explained.timeline = Some(draw(&scene, window.due, came, thread, marks));
         }
+        self.watch.log.learn(thread, &explained.parts);
         self.tally.take(explained);
     }
 
@@ -561,12 +565,6 @@ impl Slowest {
     }
 }
 
-fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
-    let mut cpus = machine.cpus().iter();
-    let position = cpus.position(|cpu| cpu.thread() == Some(thread));
-    position.map(|cpu| cpu as u32)
-}
-
 /// Passes what the replay reports to the watched threads and into the log.
 #[derive(Debug, Default)]
 struct Watch {
@@ -585,6 +583,10 @@ impl Watch {
 impl Observer for Watch {
     fn slice(&mut self, slice: Slice) {
         self.log.push_slice(slice);
+    }
+
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
     }
 
     fn absence(&mut self, absence: &Absence) {

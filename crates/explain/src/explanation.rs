@@ -7,6 +7,7 @@ use tactus_model::time::Nanos;
 
 use crate::cause::Cause;
 use crate::circumstance::{Circumstance, Circumstances};
+use crate::jobs::JobDivision;
 use crate::outcome::MatchOutcome;
 use crate::segments::{Segment, Segments};
 use crate::timeline::Timeline;
@@ -74,7 +75,8 @@ pub struct ParetoRow {
     pub time: Nanos,
     /// In how many late samples it had a part.
     pub samples: u64,
-    /// In how many late samples it had the greatest part.
+    /// In how many late samples its [`Group`](crate::Group) had the greatest part, and it the
+    /// greatest part of the group.
     pub first: u64,
     /// The maximum time it took in one sample.
     pub max: Nanos,
@@ -94,6 +96,9 @@ pub struct ExplainedSample {
     /// The sample's segments, if its timer was found. They add up to the sample's
     /// latency.
     pub segments: Option<Segments>,
+    /// Where the time of a job of a periodic thread went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobDivision>,
     /// What else happened while the sample was open.
     #[serde(default)]
     pub circumstance: Circumstance,

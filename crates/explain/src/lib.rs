@@ -11,8 +11,10 @@
 //! ran where meanwhile ([`timeline`]). [`witness`] adds to every sample, late or not, what
 //! else went on meanwhile ([`circumstance`]).
 //!
-//! From the same replay come two results that need no samples: [`waits`](waits()) explains
-//! how long any thread waited for a CPU, and [`account`] says where the CPU time went.
+//! From the same replay come results that need no samples: [`waits`](waits()) explains
+//! how long any thread waited for a CPU and divides the rest of its time ([`thread_time`]),
+//! and [`account`] says where the CPU time went.
+//! [`jobs`] finds the jobs of periodic threads and explains the late ones.
 //! [`WaitWatch`] explains waits while events come in, and so does [`Explainer`] for samples.
 //!
 //! The store keeps recordings and samples, never an [`Explanation`]: that is computed anew
@@ -28,6 +30,8 @@ pub mod cause;
 pub mod circumstance;
 mod explainer;
 pub mod explanation;
+mod group;
+pub mod jobs;
 mod lengths;
 mod log;
 pub mod machine;
@@ -41,6 +45,7 @@ pub mod segments;
 mod symbol;
 mod tally;
 mod task;
+pub mod thread_time;
 pub mod timeline;
 mod waits;
 
@@ -48,7 +53,8 @@ pub use cause::{Cause, CauseKind};
 pub use circumstance::{Circumstance, Circumstances, Serving, ServingCount, WitnessedSample};
 pub use explainer::{Explainer, explain, witness};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
+pub use group::{Group, GroupRows};
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};
 pub use task::{Options, Origin, ProbeTask};
-pub use waits::{Wait, WaitExplanation, WaitWatch, Waits, waits};
+pub use waits::{SleepEvidence, Wait, WaitExplanation, WaitWatch, Waits, waits};

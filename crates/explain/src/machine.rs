@@ -11,6 +11,7 @@
 
 mod charging;
 mod cpu;
+mod errand;
 mod observer;
 mod quantum;
 mod span;
@@ -18,12 +19,15 @@ mod thread;
 mod timer;
 
 use tactus_model::recording::{
-    About, Event, EventKind, InterruptVector, Lost, NameId, Priority, ThreadId, Wakeup,
+    About, Event, EventKind, InterruptVector, Lost, NameId, Observers, Priority, ThreadId, Wakeup,
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use cpu::Cpu;
-pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
+pub use errand::{Blocked, Call, Errand};
+pub use observer::{
+    Absence, Fault, Migration, Observer, Overdue, PriorityChange, Reranked, Silence, Steal,
+};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
@@ -71,6 +75,7 @@ pub struct Machine {
     /// The tick period if timers expire only at ticks.
     timer_tick: Option<Nanos>,
     charging: Charging,
+    observers: Observers,
     started: Instant<Monotonic>,
     /// The end of the last loss of events.
     lost_until: Instant<Monotonic>,
@@ -93,6 +98,7 @@ impl Machine {
             closed_vectors,
             timer_tick: about.timer_tick,
             charging: Charging::default(),
+            observers: about.observers.clone(),
             started: about.started,
             lost_until: about.started,
             now: about.started,
@@ -111,6 +117,11 @@ impl Machine {
                 cpu.watched = Some(index);
             }
         }
+    }
+
+    /// Who ran only because of the recording.
+    pub(crate) fn observers(&self) -> &Observers {
+        &self.observers
     }
 
     /// The time of the last event.
@@ -285,17 +296,38 @@ impl Machine {
             }
             EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
             EventKind::IdleExit => cpu.idle(event, at, None, observer),
-            EventKind::CallExit { .. } => {
+            EventKind::CallEnter(_)
+            | EventKind::SystemCallEnter { .. }
+            | EventKind::ContentionBegin { .. }
+            | EventKind::ContentionEnd { .. }
+            | EventKind::ReclaimBegin { .. }
+            | EventKind::ReclaimEnd { .. }
+            | EventKind::CompactionBegin { .. }
+            | EventKind::CompactionEnd { .. } => self.follow_errand(event),
+            EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
+                self.follow_errand(event);
+                let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
             }
             EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
+                self.follow_errand(event);
+                let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched
                     && !cpu.in_interrupt()
                 {
                     observer.fault(Fault { watched, at });
                 }
+            }
+            EventKind::BlockedReason { thread, place, io } => {
+                let state = self.threads.get_mut(&thread.0);
+                if let Some(absence) = state.and_then(|state| state.absence.as_mut()) {
+                    absence.errand.blocked = Some(Blocked { place, io });
+                }
+            }
+            EventKind::InheritPriority { thread, new, .. } => {
+                observer.inheritance(PriorityChange { at, thread, priority: new });
             }
             // A thread that exits still runs for a moment; its last sched_switch event
             // removes it.
@@ -303,11 +335,19 @@ impl Machine {
             | EventKind::SignalDeliver { .. }
             | EventKind::Fork { .. }
             | EventKind::SoftirqRaise(_)
-            | EventKind::CallEnter(_)
+            | EventKind::Mark { .. }
+            | EventKind::BlockStart { .. }
             | EventKind::BlockIssue { .. }
             | EventKind::BlockComplete { .. }
             | EventKind::WorkStart { .. }
             | EventKind::WorkEnd { .. } => {}
+        }
+    }
+
+    /// Follows what the current thread does in the kernel.
+    fn follow_errand(&mut self, event: &Event) {
+        if !event.thread.is_idle() {
+            state_of(&mut self.threads, event.thread).errand.follow(&event.kind);
         }
     }
 
@@ -327,10 +367,10 @@ impl Machine {
         let cpu = &mut self.cpus[event.cpu as usize];
         let left = Known { thread: prev, name: prev_name, priority: prev_priority };
         let known = Known { thread: next, name: next_name, priority: next_priority };
-        cpu.know(left);
+        cpu.know(event.cpu, left, observer);
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
-            if thread::is_dead(prev_state) {
+            if prev_state.is_dead() {
                 self.threads.remove(&prev.0);
             } else {
                 let state = state_of(&mut self.threads, prev);
@@ -339,9 +379,11 @@ impl Machine {
         }
         let mut watched = None;
         let mut next_woken = None;
+        let mut left_with = None;
         if !next.is_idle() {
             let state = state_of(&mut self.threads, next);
             watched = state.watched;
+            left_with = state.known.is_named().then_some(state.known.priority);
             if let Some(absence) = state.come(at, event.cpu, known) {
                 next_woken = absence.waking.map(|waking| waking.at);
                 observer.absence(&absence);
@@ -350,7 +392,7 @@ impl Machine {
         let asked = cpu.asked;
         let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
         cpu.end_quantum(event.cpu, at, Some(leaving), observer);
-        cpu.take(known, watched, at);
+        cpu.come(known, left_with, watched, at);
     }
 
     fn waking(

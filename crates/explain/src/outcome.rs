@@ -27,6 +27,8 @@ pub enum MatchOutcome {
     WokenByInterrupt,
     /// A high-resolution timer woke it, and the thread has no known due time.
     WokenByTimer,
+    /// The thread itself marked its beginning.
+    Marked,
     /// The thread had to leave its CPU while it was runnable.
     HadToLeave,
     /// Events were lost between its due time and its arrival.
@@ -86,6 +88,7 @@ impl fmt::Display for MatchOutcome {
             Self::WokenByThread => "woken by another thread",
             Self::WokenByInterrupt => "woken by an interrupt other than a timer",
             Self::WokenByTimer => "woken by a timer",
+            Self::Marked => "its beginning was marked",
             Self::HadToLeave => "preempted while runnable",
             Self::Void => "void: events were lost",
             Self::Untraced => "outside the recorded time",

@@ -6,6 +6,7 @@ use tactus_model::time::Nanos;
 
 use crate::cause::Cause;
 use crate::explanation::{Pareto, ParetoRow, Part};
+use crate::group::Group;
 
 /// Adds up the parts of late samples.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +38,7 @@ impl ParetoBuilder {
             let time = merged.entry(part.cause.by_name()).or_default();
             *time = *time + part.time;
         }
-        let first = merged.iter().max_by_key(|(_, time)| **time).map(|(cause, _)| cause.clone());
+        let first = first(&merged);
         for (cause, time) in merged {
             let is_first = first.as_ref() == Some(&cause);
             let row = self.rows.entry(cause).or_default();
@@ -66,6 +67,18 @@ impl ParetoBuilder {
         rows.sort_by_key(|row| std::cmp::Reverse(row.time));
         Pareto { samples: self.samples, undivided: self.undivided, time, rows }
     }
+}
+
+/// The greatest cause of the group that took most of a sample's time.
+fn first(causes: &BTreeMap<Cause, Nanos>) -> Option<Cause> {
+    let mut groups: BTreeMap<Group, Nanos> = BTreeMap::new();
+    for (cause, time) in causes {
+        let sum = groups.entry(cause.group()).or_default();
+        *sum = *sum + *time;
+    }
+    let (greatest, _) = groups.into_iter().max_by_key(|(_, time)| *time)?;
+    let within = causes.iter().filter(|(cause, _)| cause.group() == greatest);
+    within.max_by_key(|(_, time)| **time).map(|(cause, _)| cause.clone())
 }
 
 impl Pareto {

@@ -118,6 +118,7 @@ mod tests {
                 segments: None,
                 circumstance: Circumstance::default(),
                 parts: Vec::new(),
+                job: None,
                 timeline: None,
             }],
         }

@@ -11,7 +11,9 @@ use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_explain::machine::{Machine, Observer, Slice};
 use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
-use tactus_model::recording::{About, Dictionary, Event, EventKind, Lost, Recording, ThreadId};
+use tactus_model::recording::{
+    About, Dictionary, Event, EventKind, Lost, Observers, Recording, ThreadId,
+};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
 
@@ -26,6 +28,7 @@ fn about() -> About {
         kernel: None,
         mechanism: None,
         timer_tick: None,
+        observers: Observers::default(),
     }
 }
 

@@ -7,6 +7,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums};
+use tactus_explain::thread_time::ThreadTime;
 use tactus_explain::{MatchOutcome, Options, WaitExplanation, Waits, waits};
 use tactus_model::recording::{Dictionary, EventSource, Recording};
 use tactus_model::time::Nanos;
@@ -76,6 +77,19 @@ fn a_late_timer_counts_from_when_it_was_due() {
 }
 
 #[test]
+fn an_ordinary_thread_waits_through_its_timer_slack() {
+    let (mut script, victim, _) = stage();
+    script.wake(8, 0, victim, 0).switch(9, 0, PREEMPTED, victim);
+    script.arm(10, 0, TIMER, 1000, 200).switch(20, 0, SLEEPING, IDLE);
+    script.idle_entry(21, 0, 1);
+    script.timer_wakes(1190, 0, victim, true).switch(1200, 0, PREEMPTED, victim);
+    let victim = of_victim(&script.into_recording());
+    let [worst] = &victim.explanation.worst[..] else { panic!("one wait: {victim:?}") };
+    assert_eq!(worst.sample.due, Nanos::from_micros(1000));
+    assert_eq!(support::shown(worst)[0], "190 timer slack");
+}
+
+#[test]
 fn sleep_is_not_a_wait() {
     let (mut script, victim, _) = stage();
     script.wake(9000, 0, victim, 0).switch(9004, 0, PREEMPTED, victim);
@@ -92,6 +106,55 @@ fn a_wait_across_a_loss_is_not_counted() {
     assert!(found.names.iter().all(|name| name.explanation.samples == 0), "{found:?}");
 }
 
+/// Checks the invariants of divided time.
+fn check_time(time: &ThreadTime) {
+    let sum = time.on_cpu + time.runqueue_wait + time.blocked + time.asleep + time.unknown;
+    assert_eq!(sum, time.recorded, "the parts add up: {time:?}");
+    let sleeps: Nanos = time.sleeps.iter().map(|row| row.time).sum();
+    assert_eq!(sleeps, time.blocked + time.asleep, "the sleeps add up: {time:?}");
+    for row in &time.sleeps {
+        let ended: Nanos = row.enders.iter().map(|ender| ender.time).sum();
+        assert_eq!(ended, row.time, "the enders add up: {row:?}");
+        for stretch in &row.longest {
+            if let Some(link) = stretch.chain.first() {
+                let parts = link.ran + link.interrupted + link.waited + link.slept + link.unknown;
+                assert_eq!(parts, stretch.followed, "the chain covers the stretch: {stretch:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_of_a_threads_time_is_divided() {
+    let (mut script, victim, hog) = stage();
+    let holder = script.thread("holder", 300, 120);
+    // It sleeps until its timer, runs, waits for a lock that `holder` has, and runs again.
+    script.wake(10, 0, victim, 0).switch(20, 0, SLEEPING, victim);
+    script.arm(100, 0, TIMER, 1000, 0);
+    script.in_chain(&["__schedule", "schedule", "do_nanosleep"]).switch(110, 0, SLEEPING, IDLE);
+    script.timer_wakes(1000, 0, victim, true).switch(1010, 0, PREEMPTED, victim);
+    script.in_chain(&["__schedule", "schedule", "futex_do_wait", "__x64_sys_futex"]);
+    script.switch(1500, 0, SLEEPING, holder).switch(2000, 0, PREEMPTED, hog);
+    script.switch(5000, 0, SLEEPING, holder).wake(5100, 0, victim, 0);
+    script.switch(5200, 0, SLEEPING, victim).noise(6000, 0);
+    let victim = of_victim(&script.into_recording());
+    let time = &victim.time;
+    check_time(time);
+    let micros = |time: Nanos| time.as_nanos() / 1000;
+    let rows: Vec<(String, u64)> =
+        time.sleeps.iter().map(|row| (row.sleep.to_string(), micros(row.time))).collect();
+    let expected = [("futex", 3600), ("its own timer", 890), ("unknown", 5)];
+    assert_eq!(rows, expected.map(|(reason, time)| (reason.to_owned(), time)));
+    assert_eq!(micros(time.blocked), 3605);
+    let [longest] = &time.sleeps[0].longest[..] else { panic!("one futex: {time:?}") };
+    assert_eq!(longest.ender.to_string(), "holder (300)");
+    let [link] = &longest.chain[..] else { panic!("only the holder: {longest:?}") };
+    assert_eq!(link.thread.name, "holder");
+    assert_eq!((micros(link.ran), micros(link.waited)), (600, 3000));
+    assert_eq!(link.behind[0].cause.to_string(), "thread hog (200, other)");
+    assert_eq!(longest.inversion, None, "both are ordinary threads");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -105,6 +168,7 @@ proptest! {
             prop_assert!(late <= name.lengths.count);
             prop_assert_eq!(name.explanation.pareto.samples, late);
             check_sums(&name.explanation, late);
+            check_time(&name.time);
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn show(run: &Run) {
     let _ = tactus_judge::verdict::verdict(run);
     let _ = tactus_report::outcome_text(run, &options);
     let _ = tactus_report::cells_table(run, &options);
-    let _ = tactus_report::run_details(run, &options);
+    let _ = tactus_report::run_details(run, &[], &options);
 }
 
 #[cfg(test)]

@@ -6,16 +6,68 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use tactus_explain::account::{AccountOptions, TickRate, account};
 use tactus_explain::{Options, ProbeTask, explain, witness};
-use tactus_model::recording::{EventSource, Item};
-use tactus_model::time::Nanos;
+use tactus_model::recording::{
+    About, Context, Dictionary, Event, EventKind, EventSource, Item, LockKind, Observers, Priority,
+    Reclaim, Recording, ThreadId,
+};
+use tactus_model::time::{Instant, Nanos};
 use tactus_record::codec::{Block, BlockHeader, PREAMBLE};
+use tactus_record::decode::Tracepoint;
 use tactus_record::file::RecordingFile;
 
 use crate::seeds;
 
-/// The golden recordings, and recordings of programs.
+/// The golden recordings, and one of events that explain sleeps, which they do not have.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    seeds::files("tests/data/blame", &[".tactusrec"])
+    let mut seeds = seeds::files("tests/data/blame", &[".tactusrec"]);
+    seeds.push(tactus_record::file::to_bytes(&of_sleeps()));
+    seeds
+}
+
+/// A recording with each event that explains a sleep.
+fn of_sleeps() -> Recording {
+    let mut dictionary = Dictionary::new();
+    let (call, text) = (dictionary.intern("futex"), dictionary.intern("job done"));
+    let place = dictionary.intern_function(0xffff_ffff_8100_0000);
+    dictionary.name_function(place, "futex_do_wait");
+    let thread = ThreadId(7);
+    let (old, new) = (Priority(120), Priority(9));
+    let (device, sector, sectors) = (8, 4096, 16);
+    let (reclaim, lock) = (Reclaim::Memcg, 0xffff_8880_0000_1000);
+    let kinds = [
+        EventKind::SystemCallEnter { call, arguments: [0x7fff_0000_1000, 128, 2] },
+        EventKind::InheritPriority { thread, old, new },
+        EventKind::ContentionBegin { lock, kind: LockKind(0x20) },
+        EventKind::ContentionEnd { lock, error: 0 },
+        EventKind::ReclaimBegin { reclaim, order: 0 },
+        EventKind::CompactionBegin { sync: true },
+        EventKind::CompactionEnd { status: 5 },
+        EventKind::ReclaimEnd { reclaim, pages: 32 },
+        EventKind::BlockStart { device, sector, sectors },
+        EventKind::BlockedReason { thread, place, io: true },
+        EventKind::SystemCallExit { call, returned: -11 },
+        EventKind::Mark { text },
+    ];
+    let event = |(index, kind)| Event {
+        at: Instant::from_nanos(1_000 * (1 + index as u64)),
+        cpu: 0,
+        thread,
+        context: Context::default(),
+        chain: None,
+        kind,
+    };
+    let about = About {
+        started: Instant::from_nanos(0),
+        cpus: [0].into_iter().collect(),
+        events: Tracepoint::all().into_iter().map(Tracepoint::name).collect(),
+        absent: Vec::new(),
+        kernel: None,
+        mechanism: None,
+        timer_tick: None,
+        observers: Observers::default(),
+    };
+    let events = kinds.into_iter().enumerate().map(event).collect();
+    Recording { about, dictionary, events, losses: Vec::new() }
 }
 
 /// The tasks of the golden recordings; every input is explained for each of them.

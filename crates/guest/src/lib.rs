@@ -40,7 +40,7 @@ pub fn run(first: fn() -> Result<(), first::FirstError>) -> ExitCode {
         // The kernel passes unknown parameters of its command line to its first process.
         _ if std::process::id() == 1 => first().map_err(|error| error.to_string()),
         _ => Err("this program is the first process of a guest kernel; \
-                  `tactus lab measure` boots it"
+                  `tactus measure --kernel` boots it"
             .to_owned()),
     };
     match done {

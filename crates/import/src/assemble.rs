@@ -121,6 +121,7 @@ fn header(
         facts_before: MachineFacts { taken: created, ..first.facts.clone() },
         facts_after: None,
         origin: Some(origin),
+        command: None,
     }
 }
 

@@ -11,25 +11,27 @@ use std::io::Read;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::read::ZlibDecoder;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
-use tactus_model::limits::COUNT;
+use tactus_model::limits::{COUNT, FOREIGN_FILE_BYTES};
 use tactus_model::result::{Accounting, Measurement};
 use tactus_model::run::Run;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stats::LatencyHistogram;
 
 use crate::error::ImportError;
+use crate::hdr_histogram::Packed;
 use crate::result::{ForeignCell, ForeignResult, ForeignTask};
 
 /// The first bytes of a compressed histogram in encoding V2.
 const COMPRESSED_V2: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-/// The bytes of a histogram before its counts.
-const HEADER: usize = 40;
 /// The maximum size of a decompressed histogram: more than a histogram of five digits over the
 /// whole range needs.
 const LARGEST: u64 = 64 << 20;
+/// The maximum size of all histograms of a log, decompressed: that of a file. A log of a day with
+/// an interval for each second takes a fraction of it.
+const LARGEST_TOGETHER: u64 = FOREIGN_FILE_BYTES;
 /// The maximum number of intervals read from a log.
 const MOST_INTERVALS: usize = 1 << 20;
 /// The maximum number of blocks of all tags together; beyond it, neighbouring intervals are
@@ -109,7 +111,7 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
     let unit = unit.unwrap_or(Nanos::from_nanos(1));
     let mut tags: BTreeMap<String, Tagged> = BTreeMap::new();
     let (mut base, mut start, mut writer) = (None, None, None);
-    let mut intervals = 0;
+    let (mut intervals, mut bytes) = (0, 0);
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
         if let Some(comment) = text.strip_prefix('#') {
@@ -128,8 +130,17 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
             if intervals > MOST_INTERVALS {
                 return Err(ImportError::beyond(line, MOST_INTERVALS, "intervals"));
             }
+            let wrong = |reason| ImportError::line(line, reason);
+            let histogram = decompressed(interval.histogram).map_err(wrong)?;
+            bytes += histogram.len() as u64;
+            if bytes > LARGEST_TOGETHER {
+                let reason =
+                    format!("the histograms have more than {LARGEST_TOGETHER} bytes together");
+                return Err(wrong(reason));
+            }
             let tagged = tags.entry(interval.tag.to_owned()).or_default();
-            tagged.add(&interval, unit).map_err(|reason| ImportError::line(line, reason))?;
+            let added = Packed::of(&histogram).and_then(|it| tagged.add(&interval, &it, unit));
+            added.map_err(wrong)?;
             if tags.len() > MOST_TAGS {
                 return Err(ImportError::beyond(line, MOST_TAGS, "tags"));
             }
@@ -191,37 +202,30 @@ fn began(base: Option<f64>, start: Option<f64>, first: f64) -> Option<Instant<Re
 }
 
 impl Tagged {
-    fn add(&mut self, interval: &Interval<'_>, unit: Nanos) -> Result<(), String> {
-        let found = histogram(interval.histogram)?;
-        let mut block = LatencyHistogram::new();
-        for value in found.iter_recorded() {
-            let nanos = value.value_iterated_to().checked_mul(unit.as_nanos());
-            let nanos = nanos.ok_or_else(|| {
+    fn add(
+        &mut self,
+        interval: &Interval<'_>,
+        histogram: &Packed<'_>,
+        unit: Nanos,
+    ) -> Result<(), String> {
+        let Self { count: total, .. } = self;
+        let block = next_block(&mut self.blocks, &mut self.in_last, self.together);
+        histogram.each(|value, count| {
+            let nanos = value.checked_mul(unit.as_nanos()).ok_or_else(|| {
                 format!("a value exceeds the range of nanoseconds at a unit of {unit}")
             })?;
-            let count = value.count_at_value();
-            self.count = self
-                .count
+            *total = total
                 .checked_add(count)
-                .filter(|count| *count <= COUNT)
+                .filter(|total| *total <= COUNT)
                 .ok_or_else(|| format!("more than {COUNT} values cannot be stored"))?;
             block.record_n(Nanos::from_nanos(nanos), count);
-        }
-        self.coarsest = self.coarsest.max(unit.saturating_mul(found.low()));
-        self.fewest_digits = self.fewest_digits.min(found.sigfig());
+            Ok(())
+        })?;
+        self.coarsest = self.coarsest.max(unit.saturating_mul(histogram.low));
+        self.fewest_digits = self.fewest_digits.min(histogram.digits);
         self.begin = Some(self.begin.map_or(interval.start, |begin| begin.min(interval.start)));
         self.end = self.end.max(interval.start + interval.length);
         self.longest = self.longest.max(interval.length);
-        match self.blocks.last_mut() {
-            Some(last) if self.in_last < self.together => {
-                last.merge(&block);
-                self.in_last += 1;
-            }
-            _ => {
-                self.blocks.push(block);
-                self.in_last = 1;
-            }
-        }
         Ok(())
     }
 
@@ -336,8 +340,23 @@ fn encoded(measurement: &Measurement) -> Result<Encoded, HdrError> {
     Ok(Encoded { text: BASE64_STANDARD.encode(bytes), max })
 }
 
-/// Decodes a histogram. Its sizes are checked before the library allocates memory for them.
-fn histogram(text: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
+/// The block of the next interval: the last one until it holds `together` intervals.
+fn next_block<'b>(
+    blocks: &'b mut Vec<LatencyHistogram>,
+    in_last: &mut usize,
+    together: usize,
+) -> &'b mut LatencyHistogram {
+    if blocks.is_empty() || *in_last >= together {
+        blocks.push(LatencyHistogram::new());
+        *in_last = 0;
+    }
+    *in_last += 1;
+    let last = blocks.len() - 1;
+    &mut blocks[last]
+}
+
+/// Decompresses the text of a histogram.
+fn decompressed(text: &str) -> Result<Vec<u8>, String> {
     let bytes = BASE64_STANDARD
         .decode(text)
         .map_err(|error| format!("the histogram is not base64: {error}"))?;
@@ -349,19 +368,7 @@ fn histogram(text: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
         .take(LARGEST)
         .read_to_end(&mut content)
         .map_err(|error| format!("the histogram does not decompress: {error}"))?;
-    let word = |at: usize| -> Option<u32> {
-        Some(u32::from_be_bytes(content.get(at..at + 4)?.try_into().ok()?))
-    };
-    let (length, digits) = (word(4), word(12));
-    let fits = content.len() >= HEADER
-        && length.is_some_and(|length| length as usize <= content.len() - HEADER)
-        && digits.is_some_and(|digits| digits <= 5);
-    if !fits {
-        return Err("the histogram is damaged: its sizes are inconsistent".to_owned());
-    }
-    Deserializer::new()
-        .deserialize(&mut &content[..])
-        .map_err(|error| format!("the histogram cannot be read: {error}"))
+    Ok(content)
 }
 
 #[cfg(test)]

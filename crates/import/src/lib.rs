@@ -24,6 +24,7 @@ mod counts;
 mod cyclictest;
 mod error;
 mod format;
+mod hdr_histogram;
 mod hdr_log;
 mod jitterdebugger;
 mod oslat;

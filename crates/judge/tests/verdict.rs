@@ -10,6 +10,7 @@ use tactus_model::experiment::Turn;
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::THIN_SPACE;
 use tactus_model::guest::Guest;
+use tactus_model::origin::Origin;
 use tactus_model::result::{Failure, Measurement, Shortfall};
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
@@ -374,4 +375,39 @@ fn in_deterministic_time_rounds_are_seeds_and_nothing_drifts() {
     let disagree = of_seeds(&run);
     assert!(disagree.fact.contains("depending on the seed"), "{disagree:?}");
     assert!(disagree.effect.unwrap().contains("This is not drift"));
+}
+
+#[test]
+fn a_run_whose_turns_all_failed_has_one_finding_about_it() {
+    let mut run = small("policy = \"fifo:90\"", 1);
+    run.measurements.clear();
+    let turn = Turn { round: 0, cell: 0 };
+    run.failures = vec![Failure { turn, reason: "no such program".to_owned(), hint: None }];
+    check(&run, State::Invalidates, "turns", "1 turn failed: ");
+}
+
+#[test]
+fn an_imported_run_is_not_sent_to_a_drawing_that_it_lacks() {
+    let mut run = small("policy = \"fifo:90\"", 2);
+    let late = |measurement: &mut Measurement| {
+        for bucket in measurement.tasks.iter_mut().flat_map(|task| &mut task.blocks) {
+            bucket.buckets.iter_mut().for_each(|(low, _)| *low = low.saturating_mul(50));
+            bucket.max = bucket.max.saturating_mul(50);
+        }
+    };
+    late(&mut run.measurements[0]);
+    let effect = |run: &Run| {
+        let found = verdict(run).findings.into_iter().find(|found| found.check == "rounds");
+        found.and_then(|found| found.effect).expect("the rounds disagree")
+    };
+    assert!(effect(&run).contains("Second by second"));
+    run.header.origin = Some(Origin {
+        tool: "cyclictest".to_owned(),
+        version: None,
+        command_line: None,
+        format: "cyclictest-json".to_owned(),
+        files: vec!["a.json".to_owned(), "b.json".to_owned()],
+        notes: Vec::new(),
+    });
+    assert_eq!(effect(&run), "The machine drifted between the rounds.");
 }

@@ -109,7 +109,7 @@ fn facts() -> MachineFacts {
 }
 
 fn new_run(store: &mut Store) -> RunId {
-    store.create_run(&plan(), &facts(), "test", Instant::from_nanos(0)).unwrap()
+    store.create_run(&plan(), &facts(), "test", Instant::from_nanos(0), None).unwrap()
 }
 
 /// Carries out a run with `script`, passes the stopper to `on_event`, and returns the status and
@@ -180,7 +180,7 @@ fn failure_of(script: &str) -> String {
     let text = "[settings]\nduration = \"10ms\"\ncpus = \"0\"\nsample-limit = 100";
     let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
     let mut store = Store::open_in_memory().unwrap();
-    let run = store.create_run(&plan, &facts(), "test", Instant::from_nanos(0)).unwrap();
+    let run = store.create_run(&plan, &facts(), "test", Instant::from_nanos(0), None).unwrap();
     let mut host = Host::new("sh".into(), &["-c", &format!("read request; {script}")]);
     let mut engine = Engine::new(&mut store, &mut host, &facts);
     engine.carry_out(&run, &mut |_| ()).unwrap();
@@ -256,7 +256,7 @@ fn open_ended(store: &mut Store, limit: &str) -> RunId {
         "name = \"open\"\nuntil = \"p50:10%\"\nlimit = \"{limit}\"\n[settings]\nduration = \"10ms\"\nwarmup = \"0ns\"\ntraced = \"0s\""
     );
     let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
-    store.create_run(&plan, &facts(), "test", Instant::from_nanos(0)).unwrap()
+    store.create_run(&plan, &facts(), "test", Instant::from_nanos(0), None).unwrap()
 }
 
 #[test]

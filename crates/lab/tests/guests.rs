@@ -121,7 +121,7 @@ impl Laboratory {
         };
         let mut store = Store::open_in_memory().unwrap();
         let facts = || MachineFacts::unknown(Instant::from_nanos(1));
-        let run = store.create_run(plan, &facts(), "test", Instant::from_nanos(1)).unwrap();
+        let run = store.create_run(plan, &facts(), "test", Instant::from_nanos(1), None).unwrap();
         let limit = guests.limit(plan.cells[0].length());
         let mut engine = Engine::new(&mut store, &mut guests, &facts);
         engine.patience += limit;

@@ -31,6 +31,7 @@ pub mod recording;
 pub mod result;
 pub mod run;
 pub mod sample;
+pub mod sample_kind;
 pub mod settings;
 pub mod sort;
 pub mod text;

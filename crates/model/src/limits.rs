@@ -37,6 +37,9 @@ pub const TASKS: usize = crate::cpus::CpuList::LIMIT as usize;
 /// Non-empty buckets of a histogram: all that its geometry has.
 pub const BUCKETS: usize = 55 << 10;
 
+/// Turns without a result: ten rounds of all cells that a plan may have.
+pub const FAILURES: usize = 100_000;
+
 /// Notes, shortfalls, files, and other lists of texts.
 pub const REMARKS: usize = 10_000;
 
@@ -64,6 +67,13 @@ pub const LOSSES: usize = 1 << 20;
 /// Bytes of a name in a recording. Threads have 15, functions of the kernel at most 511
 /// (`KSYM_NAME_LEN`).
 pub const RECORDED_NAME_BYTES: usize = 1 << 10;
+
+/// Bytes of a program's mark in a recording; the recorder cuts longer marks.
+pub const MARK_BYTES: usize = 256;
+
+/// Different marks in a recording: a quarter of its names, so that marks with a number in each
+/// leave space for the names of threads.
+pub const MARKS: usize = 1 << 18;
 
 /// Frames of a call chain in a recording: the kernel records at most 127
 /// (`PERF_MAX_STACK_DEPTH`) for each of its sections.

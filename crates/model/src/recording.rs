@@ -9,15 +9,20 @@ mod account;
 mod dictionary;
 mod event;
 mod interrupt;
+mod kernel_wait;
 mod memory;
 mod source;
 mod syscall;
 mod thread;
 
-pub use account::{About, AbsentEvent, CpuAccount, EventAccount, EventCount, Lost, Mechanism};
+pub use account::{
+    About, AbsentEvent, CallChains, CpuAccount, EventAccount, EventCount, Lost, Mechanism,
+    Observers,
+};
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};
 pub use interrupt::{InterruptVector, Softirq};
+pub use kernel_wait::{LockKind, Reclaim};
 pub use memory::{Recording, RecordingReader};
 pub use source::{EventSource, Item, SourceError};
 pub use syscall::SleepingCall;

@@ -76,6 +76,10 @@ pub struct RunHeader {
     /// The other program that measured it; `None` for runs of Tactus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// The command line that began it; `None` for runs of other programs, and of versions that
+    /// did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// A run as a line in a list.

@@ -13,6 +13,7 @@ use tactus_stats::axis::{PercentileAxis, percentile_curve};
 use crate::choices::{Choices, changed, value};
 use crate::figures::{LatencyFigures, LiveFigures, StretchFigures};
 use crate::message::{Key, Message, Request, WatchEvent};
+use crate::plain::{plain_header, plain_total};
 use crate::scale::{self, Scale};
 use crate::sweep::Sweep;
 
@@ -46,6 +47,8 @@ pub struct Monitor {
     pub(crate) shortfalls: Vec<Shortfall>,
     pub(crate) cpus: Vec<u32>,
     figures: LiveFigures,
+    /// When the figures were reset, since the window opened.
+    counted_from: Nanos,
     pub(crate) live: Picture,
     /// The picture shown instead of the live one while held.
     pub(crate) held: Option<Box<Picture>>,
@@ -109,6 +112,7 @@ impl Monitor {
             shortfalls: Vec::new(),
             cpus: Vec::new(),
             figures: LiveFigures::new(),
+            counted_from: Nanos::ZERO,
             live: Picture::new(SWEEPS[FIRST_SWEEP], FIRST_LINE),
             held: None,
             scale: Scale::Fitting,
@@ -142,6 +146,20 @@ impl Monitor {
             Message::Key(key) => return self.press(key),
         }
         None
+    }
+
+    /// What was watched since the last reset or change, for the terminal after the monitor was left:
+    /// the cell and its figures in lines. `None` without wakeups.
+    pub fn summary(&self) -> Option<String> {
+        let figures = self.figures.whole();
+        if figures.accounting.intended == 0 {
+            return None;
+        }
+        let [load, policy, interval] =
+            ["load", "policy", "interval"].map(|name| self.setting(name));
+        let cell = format!("load {load}, policy {policy}, interval {interval}");
+        let length = self.live.since_opened - self.counted_from;
+        Some([cell, plain_header(), plain_total(length, &figures, &self.cpus)].join("\n"))
     }
 
     /// The picture to draw.
@@ -285,6 +303,7 @@ impl Monitor {
     /// Resets the figures and the trace; measuring continues.
     fn reset(&mut self) {
         self.figures.reset();
+        self.counted_from = self.live.since_opened;
         let live = &mut self.live;
         live.sweep = Sweep::new(live.sweep.length());
         live.sweep.advance(live.since_opened);
@@ -336,6 +355,7 @@ impl Monitor {
         self.phase = Phase::Starting;
         self.shortfalls.clear();
         self.figures = LiveFigures::new();
+        self.counted_from = Nanos::ZERO;
         self.live = Picture::new(SWEEPS[self.sweep], self.live.line);
         self.held = None;
     }

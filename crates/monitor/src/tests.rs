@@ -108,6 +108,7 @@ fn explained(cause: Cause, came: u64, late: u64) -> ExplainedSample {
         segments: None,
         circumstance: Circumstance::default(),
         parts: vec![Part { cause, time: late - rest }, Part { cause: Cause::Switch, time: rest }],
+        job: None,
         timeline: None,
     }
 }

@@ -37,7 +37,9 @@ pub use loss::{decode_losses, encode_losses};
 pub const MAGIC: [u8; 8] = *b"TACTREC\n";
 
 /// The format version that is written; it follows the magic as a `u32`.
-pub const VERSION: u32 = 1;
+///
+/// Format 1 has fewer kinds of events; everything else is the same.
+pub const VERSION: u32 = 2;
 
 /// The length of magic and version.
 pub const PREAMBLE: usize = 12;

@@ -82,7 +82,9 @@ pub enum OpenError {
     #[error("the file is not a recording of tactus")]
     NotARecording,
     /// A later version of tactus wrote the file.
-    #[error("the recording has format {0}, and this version of tactus reads only format {VERSION}")]
+    #[error(
+        "the recording has format {0}, and this version of tactus reads formats up to {VERSION}"
+    )]
     Version(u32),
     /// The file ends before the description of what it covers.
     #[error("the recording is truncated at its beginning: {0}")]
@@ -120,7 +122,7 @@ impl RecordingFile {
             return Err(OpenError::NotARecording);
         }
         let version = u32::from_le_bytes([start[8], start[9], start[10], start[11]]);
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(OpenError::Version(version));
         }
         let mut offset = PREAMBLE as u64;
@@ -352,4 +354,29 @@ fn json_block(kind: BlockKind, value: &impl serde::Serialize) -> Block {
     Block::build(kind, |bytes| {
         serde_json::to_writer(bytes, value).expect("plain structures become JSON in memory");
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::time::Nanos;
+
+    use super::*;
+    use crate::simulate::{Plan, simulate};
+
+    #[test]
+    fn formats_up_to_the_present_one_are_read() {
+        let recording = simulate(&Plan { length: Nanos::from_millis(10), ..Plan::default() });
+        let mut bytes = to_bytes(&recording.recording);
+        let mut check = |version: u32| {
+            bytes[MAGIC.len()..PREAMBLE].copy_from_slice(&version.to_le_bytes());
+            RecordingFile::from_bytes(bytes.clone())
+        };
+        for version in 1..=VERSION {
+            let file = check(version).unwrap();
+            assert_eq!(file.event_count(), recording.recording.events.len() as u64);
+        }
+        for version in [0, VERSION + 1] {
+            assert!(matches!(check(version), Err(OpenError::Version(v)) if v == version));
+        }
+    }
 }

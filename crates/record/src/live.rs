@@ -42,6 +42,7 @@ pub use command::{Control, RecordEvent, Stopper, record, record_with};
 pub use error::RecordError;
 pub use follow::LiveSource;
 pub use open::Prepared;
-pub use options::{CallChains, DrainerOptions, Keep, Options, Source};
+pub use options::{DrainerOptions, Keep, Options, Source};
 pub use recorder::{Recorded, Recorder};
 pub use symbols::Symbols;
+pub use tactus_model::recording::CallChains;

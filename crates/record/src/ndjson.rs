@@ -162,6 +162,37 @@ fn name_and_fields(kind: &EventKind, dictionary: &Dictionary) -> (String, Value)
         }
         EventKind::PageFaultUser(what) => ("page_fault_user", fault(what)),
         EventKind::PageFaultKernel(what) => ("page_fault_kernel", fault(what)),
+        EventKind::InheritPriority { thread, old, new } => {
+            ("sched_pi_setprio", json!({ "pid": thread, "oldprio": old, "newprio": new }))
+        }
+        EventKind::ContentionBegin { lock, kind } => {
+            ("contention_begin", json!({ "lock_addr": lock, "flags": kind, "kind": kind.word() }))
+        }
+        EventKind::ContentionEnd { lock, error } => {
+            ("contention_end", json!({ "lock_addr": lock, "ret": error }))
+        }
+        EventKind::ReclaimBegin { reclaim, order } => {
+            return (format!("mm_vmscan_{reclaim}_reclaim_begin"), json!({ "order": order }));
+        }
+        EventKind::ReclaimEnd { reclaim, pages } => {
+            return (format!("mm_vmscan_{reclaim}_reclaim_end"), json!({ "nr_reclaimed": pages }));
+        }
+        EventKind::CompactionBegin { sync } => ("mm_compaction_begin", json!({ "sync": sync })),
+        EventKind::CompactionEnd { status } => ("mm_compaction_end", json!({ "status": status })),
+        EventKind::BlockStart { device, sector, sectors } => {
+            ("block_io_start", json!({ "dev": device, "sector": sector, "nr_sector": sectors }))
+        }
+        EventKind::BlockedReason { thread, place, io } => (
+            "sched_blocked_reason",
+            json!({ "pid": thread, "caller": function(*place), "io_wait": io }),
+        ),
+        EventKind::SystemCallEnter { call, arguments } => {
+            return (format!("sys_enter_{}", name(*call)), json!({ "args": arguments }));
+        }
+        EventKind::SystemCallExit { call, returned } => {
+            return (format!("sys_exit_{}", name(*call)), json!({ "ret": returned }));
+        }
+        EventKind::Mark { text } => ("print", json!({ "buf": name(*text) })),
     };
     (event.to_owned(), fields)
 }

@@ -1,8 +1,8 @@
 //! Recordings for Perfetto (<https://ui.perfetto.dev>).
 //!
 //! Events for which Perfetto has a typed message become ftrace events, which it draws
-//! on the tracks of threads and CPUs. Interrupt vectors without a message, sleeping
-//! calls and page faults become track events. Field numbers are those of
+//! on the tracks of threads and CPUs. Interrupt vectors without a message, system calls,
+//! page faults, waits in the kernel and marks become track events. Field numbers are those of
 //! `protos/perfetto/trace/perfetto_trace.proto`.
 //!
 //! Times are those of `CLOCK_MONOTONIC`. Perfetto interprets them as its default clock,
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
             self.names.insert(prev, prev_name);
             self.names.insert(next, next_name);
         }
-        if let Some(slice) = track::slice(event) {
+        if let Some(slice) = track::slice(event, dictionary) {
             return self.slice(event, &slice);
         }
         let bundle = self.bundles.entry(event.cpu).or_default();
@@ -109,7 +109,7 @@ impl<'a> Writer<'a> {
         if bundle.count >= BUNDLE { self.flush_one(event.cpu) } else { Ok(()) }
     }
 
-    fn slice(&mut self, event: &Event, slice: &track::Slice) -> io::Result<()> {
+    fn slice(&mut self, event: &Event, slice: &track::Slice<'_>) -> io::Result<()> {
         if self.tracks.insert(slice.track) {
             let name = slice.track_name(event);
             self.packet(|packet| {
@@ -123,7 +123,7 @@ impl<'a> Writer<'a> {
             packet.message(11, |track_event| {
                 track_event.number(9, slice.phase as u64).number(11, slice.track);
                 if !slice.name.is_empty() {
-                    track_event.text(23, slice.name);
+                    track_event.text(23, &slice.name);
                 }
             });
         })

@@ -18,7 +18,7 @@
 mod cpu;
 mod random;
 
-use tactus_model::recording::{About, Dictionary, Recording, ThreadId};
+use tactus_model::recording::{About, Dictionary, Observers, Recording, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::decode::Tracepoint;
@@ -118,6 +118,7 @@ pub fn simulate(plan: &Plan) -> Simulation {
         kernel: Some("simulated".to_owned()),
         mechanism: None,
         timer_tick: None,
+        observers: Observers::default(),
     };
     let recording = Recording { about, dictionary, events, losses: Vec::new() };
     Simulation { recording, samples }

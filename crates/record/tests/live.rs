@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use tactus_model::recording::{
-    Context, Event, EventKind, EventSource, Item, Mechanism, Recording, ThreadId,
+    Context, Event, EventKind, EventSource, Item, Mechanism, Observers, Recording, ThreadId,
 };
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{
-    CallChains, Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source,
-    record,
+    CallChains, Control, DrainerOptions, Keep, LiveSource, Options, RecordError, RecordEvent,
+    Recorder, Source, record,
 };
 use tactus_testing::{Need, skip};
 
@@ -46,6 +46,10 @@ by_each_mechanism! {
     a_command_is_recorded_until_it_ends,
     a_truncated_file_is_read_to_its_last_complete_block,
     a_switch_shows_where_its_thread_rescheduled,
+    a_recording_names_the_threads_of_the_recorder,
+    a_recorder_beside_a_window_drains_only_at_the_end,
+    only_a_sleep_shows_its_place_and_its_call,
+    a_chosen_threads_system_calls_have_names_and_arguments,
 }
 
 /// Returns what was started, or prints why the test is skipped.
@@ -252,32 +256,151 @@ fn a_truncated_file_is_read_to_its_last_complete_block(source: Source) {
     assert_eq!(before, all);
 }
 
-fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
-    let options = Options { call_chains: CallChains::Always, ..options(source) };
-    let Some(recorder) = permitted(Recorder::start(options)) else { return };
+/// The names of the functions in an event's call chain, the innermost first.
+fn chain_names<'a>(recording: &'a Recording, event: &Event) -> Vec<&'a str> {
+    let dictionary = &recording.dictionary;
+    let frames = event.chain.map_or(&[][..], |chain| dictionary.chain(chain));
+    frames.iter().map(|frame| dictionary.function_name(*frame)).collect()
+}
+
+/// A ping-pong recorded with call chains; `None`, with the reason printed, without permission or
+/// without names.
+fn recorded_with_chains(source: Source, call_chains: CallChains) -> Option<Recording> {
+    let options = Options { call_chains, ..options(source) };
+    let recorder = permitted(Recorder::start(options))?;
     ping_pong(500);
     let mut recorded = recorder.stop().unwrap();
     // The events of an idle thread may be missing, which is a shortfall too.
     let mut shortfalls = recorded.summary.shortfalls.iter();
     assert!(shortfalls.all(|shortfall| shortfall.asked != "call chains"));
     let recording = Recording::collect(&mut recorded.recording).unwrap();
-    let is_switch = |event: &&Event| matches!(event.kind, EventKind::Switch { .. });
-    let switches: Vec<&Event> = recording.events.iter().filter(is_switch).collect();
-    let dictionary = &recording.dictionary;
-    let function_names = |event: &Event| -> Vec<&str> {
-        let frames = event.chain.map_or(&[][..], |chain| dictionary.chain(chain));
-        frames.iter().map(|frame| dictionary.function_name(*frame)).collect()
-    };
-    let with_chain = switches.iter().filter(|event| function_names(event).contains(&"__schedule"));
-    let with_chain = with_chain.count();
-    if function_names(switches[0]).iter().all(|name| *name == "?") {
-        return skip(Need::Root, "the kernel hides its functions' names (kernel.kptr_restrict)");
+    let mut chained = recording.events.iter().filter(|event| event.chain.is_some());
+    let first = chained.next().expect("there are call chains");
+    if chain_names(&recording, first).iter().all(|name| *name == "?") {
+        skip(Need::Root, "the kernel hides its functions' names (kernel.kptr_restrict)");
+        return None;
     }
-    // The end of a drain may separate a chain from its event; that chain is missing.
-    assert!(with_chain + 4 >= switches.len(), "{with_chain} of {}", switches.len());
     let wakeups =
         recording.events.iter().filter(|event| matches!(event.kind, EventKind::Wakeup(_)));
     assert!(wakeups.map(|event| event.chain).all(|chain| chain.is_none()));
+    Some(recording)
+}
+
+fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
+    let Some(recording) = recorded_with_chains(source, CallChains::Always) else { return };
+    let is_switch = |event: &&Event| matches!(event.kind, EventKind::Switch { .. });
+    let switches: Vec<&Event> = recording.events.iter().filter(is_switch).collect();
+    let with_chain =
+        switches.iter().filter(|event| chain_names(&recording, event).contains(&"__schedule"));
+    let with_chain = with_chain.count();
+    // The end of a drain may separate a chain from its event; that chain is missing.
+    assert!(with_chain + 4 >= switches.len(), "{with_chain} of {}", switches.len());
+}
+
+fn only_a_sleep_shows_its_place_and_its_call(source: Source) {
+    let chains = CallChains::AtSleeps;
+    let Some(recording) = recorded_with_chains(source, chains) else { return };
+    let (mut sleeps, mut with_place) = (0, 0);
+    for event in &recording.events {
+        let EventKind::Switch { prev_name, prev_state, .. } = event.kind else { continue };
+        if prev_state.is_runnable() {
+            assert_eq!(event.chain, None, "a preempted thread, or one that yields: {event:?}");
+        } else if recording.dictionary.name(prev_name) == "tactus-pong" {
+            sleeps += 1;
+            // From the place of the sleep to the entry of the system call.
+            let names = chain_names(&recording, event);
+            with_place += u32::from(names.iter().any(|name| name.contains("unix_stream")));
+            let entered = names.iter().any(|name| name.contains("syscall") || *name == "el0_svc");
+            assert!(entered || names.is_empty(), "{names:?}");
+        }
+    }
+    // The end of a drain may separate a chain from its event.
+    assert!(with_place + 4 >= sleeps && with_place > 0, "{with_place} of {sleeps}");
+}
+
+fn a_chosen_threads_system_calls_have_names_and_arguments(source: Source) {
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let this = tactus_sys::thread::current_id();
+    let options = Options { source, ..Options::of_sleeps(&[this]) };
+    let Some(recorder) = permitted(Recorder::start(options)) else { return };
+    writer.write_all(b"xyz").unwrap();
+    let mut bytes = [0; 3];
+    reader.read_exact(&mut bytes).unwrap();
+    ping_pong(10);
+    let mut recorded = recorder.stop().unwrap();
+    let recording = Recording::collect(&mut recorded.recording).unwrap();
+    let mut calls = recording.events.iter().filter_map(|event| match event.kind {
+        EventKind::SystemCallEnter { call, arguments } => Some((event, call, arguments)),
+        _ => None,
+    });
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&reader) as u64;
+    let (read, ..) = calls
+        .clone()
+        .find(|(_, call, arguments)| {
+            recording.dictionary.name(*call) == "read" && arguments[0] == fd && arguments[2] == 3
+        })
+        .expect("the pipe was read");
+    let returned = recording.events.iter().find_map(|event| match event.kind {
+        EventKind::SystemCallExit { returned, .. } if event.at > read.at => Some(returned),
+        _ => None,
+    });
+    assert_eq!(returned, Some(3));
+    assert!(calls.all(|(event, ..)| event.thread == this), "only the chosen thread's calls");
+}
+
+#[test]
+fn a_programs_mark_is_recorded_by_tracefs_if_root() {
+    let source = Source::Only(Mechanism::Tracefs);
+    let Some(recorder) = permitted(Recorder::start(options(source))) else { return };
+    if let Some(absent) =
+        recorder.about().absent.iter().find(|absent| absent.event == "ftrace/print")
+    {
+        return skip(Need::Machine, &absent.reason);
+    }
+    let tracefs = tactus_sys::tracefs::Tracefs::find().unwrap();
+    let mut marker = std::fs::File::options()
+        .write(true)
+        .open(tracefs.directory().with_file_name("trace_marker"))
+        .unwrap();
+    marker.write_all(b"tactus: a mark of its own\n").unwrap();
+    let mut recorded = recorder.stop().unwrap();
+    let recording = Recording::collect(&mut recorded.recording).unwrap();
+    let this = tactus_sys::thread::current_id();
+    let mark = recording.events.iter().find_map(|event| match event.kind {
+        EventKind::Mark { text } if event.thread == this => Some(text),
+        _ => None,
+    });
+    let mark = mark.map(|text| recording.dictionary.name(text));
+    assert_eq!(mark, Some("tactus: a mark of its own"));
+}
+
+fn a_recording_names_the_threads_of_the_recorder(source: Source) {
+    let asked = Observers::of_processes([7]);
+    let options = Options { observers: asked.clone(), ..options(source) };
+    let Some(recorder) = permitted(Recorder::start(options)) else { return };
+    let of_live = recorder.about().observers.clone();
+    let name = |thread: &ThreadId| {
+        let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
+        name.unwrap().trim_end().to_owned()
+    };
+    let names: Vec<String> = of_live.threads.iter().map(name).collect();
+    assert_eq!(names, ["tactus-drainer", "tactus-writer"]);
+    assert_eq!(of_live.processes, asked.processes);
+    let recorded = recorder.stop().unwrap();
+    assert_eq!(recorded.recording.about().observers, of_live);
+}
+
+fn a_recorder_beside_a_window_drains_only_at_the_end(source: Source) {
+    let often =
+        DrainerOptions { longest_sleep: Nanos::from_millis(1), ..DrainerOptions::default() };
+    let beside = often.clone().after(Nanos::from_secs(60));
+    for (drainer, is_quiet) in [(often, false), (beside, true)] {
+        let options = Options { drainer, ..options(source) };
+        let Some(recorder) = permitted(Recorder::start(options)) else { return };
+        std::thread::sleep(Duration::from_millis(100));
+        let drains = recorder.stop().unwrap().summary.cost.drains;
+        assert_eq!(drains == 1, is_quiet, "{drains} drains");
+    }
 }
 
 /// The switches of one CPU between two instants, each with the CPU's context; without

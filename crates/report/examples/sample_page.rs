@@ -22,7 +22,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", tactus_report::cells_table(&quick, &tactus_report::TableOptions::default()));
     println!("{}\n", tactus_report::outcome(&quick));
     println!("{}", tactus_report::verdict_text(&tactus_judge::verdict::verdict(&quick), 100));
-    println!("{}", tactus_report::run_details(&standard, &tactus_report::TableOptions::default()));
+    println!(
+        "{}",
+        tactus_report::run_details(&standard, &[], &tactus_report::TableOptions::default())
+    );
     let explained: Vec<CellExplanation> = explanations::cells();
     println!("{}", tactus_report::explanation_text(&explained, &TableOptions::default()));
     let concluded = tactus_report::Conclusions {

@@ -227,7 +227,7 @@ mod tests {
         // Of `printf '0 0 s\n0 1 s\n1 0 s\n1 1 s\n' | sha256sum`.
         let expected = "d3a8d78eac16737599a070ccfeddbcb56a14e0e714e9390679b77760afcbb2d9";
         assert_eq!(exact_digest(&run).as_deref(), Some(expected));
-        let details = crate::run_details(&run, &crate::TableOptions::default());
+        let details = crate::run_details(&run, &[], &crate::TableOptions::default());
         assert!(details.contains(expected), "{details}");
         run.measurements[0].guest.as_mut().unwrap().proof = None;
         assert_eq!(exact_digest(&run), None);
@@ -249,7 +249,7 @@ mod tests {
         let note = guests_note(&run).unwrap();
         assert!(note.contains("1000 million") && note.contains("caches"), "{note}");
         let options = crate::TableOptions::default();
-        for text in [crate::cells_table(&run, &options), crate::run_details(&run, &options)] {
+        for text in [crate::cells_table(&run, &options), crate::run_details(&run, &[], &options)] {
             assert!(text.contains("effects of caches"), "{text}");
         }
         let page = crate::page(std::slice::from_ref(&run)).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_verdict_lists_what_deterministic_time_does_not_model() {
         let mut run = run();
-        let details = crate::run_details(&run, &crate::TableOptions::default());
+        let details = crate::run_details(&run, &[], &crate::TableOptions::default());
         for part in ["deterministic time", "does not model", "Guests", "kernel sha256"] {
             assert!(details.contains(part), "{part} is not in {details}");
         }

@@ -43,7 +43,10 @@ pub use admission::{admission_page, admission_text};
 pub use causes::causes;
 pub use comparison::comparison_text;
 pub use doctor::findings_text;
-pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
+pub use explanation::{
+    CellExplanation, LateRecording, TracingCost, explanation_text, jobs_page, jobs_text,
+    late_job_line, waits_text,
+};
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;
 pub use outcome::{outcome, outcome_text};

@@ -7,11 +7,12 @@ use tactus_model::cell::Cell;
 use tactus_model::label::differing_settings;
 use tactus_model::origin::Origin;
 use tactus_model::run::Run;
+use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 use tactus_stats::frames::PlayerSummary;
 
 use crate::format;
-use crate::summary::{CellResult, cell_results};
+use crate::summary::{CellResult, cell_results, kind_of};
 use crate::table::TableOptions;
 use crate::wrap::wrapped;
 
@@ -54,11 +55,8 @@ pub fn outcome_text(run: &Run, options: &TableOptions) -> String {
 
 pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     let Some(worst) = results.iter().max_by_key(|result| result.max()) else {
-        let turns = u64::from(run.header.plan.rounds) * run.header.plan.cells.len() as u64;
-        return format!(
-            "Nothing was measured: {} without a result.",
-            format::counted(turns, "turn")
-        );
+        // The verdict says why.
+        return "Nothing was measured.".to_owned();
     };
     if let Some(origin) = &run.header.origin {
         return imported(origin, worst, results);
@@ -69,7 +67,7 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     let groups = groups(results);
     let where_measured = where_measured(results);
     let sentence = match named_share(results) {
-        Some(share) => with_share(&groups, worst, share, &where_measured, results.len()),
+        Some(share) => with_share(&groups, worst, share, &where_measured, results),
         None => without_share(worst, results),
     };
     refused(results).map_or_else(|| sentence.clone(), |refused| format!("{refused} {sentence}"))
@@ -99,21 +97,22 @@ fn refused(results: &[CellResult<'_>]) -> Option<String> {
 /// enough to attribute the figures to them.
 fn imported(origin: &Origin, worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
     let observed: u64 = results.iter().map(|result| result.accounting().observed).sum();
+    let kind = kind_of(results);
     let share = named_share(results).map_or(String::new(), |share| {
         let slowest = results.iter().max_by_key(|result| result.per_wakeup(share));
         slowest.map_or(String::new(), |slowest| {
-            let within = slowest.latency_text(slowest.per_wakeup(share));
-            let which =
-                if results.len() > 1 { "in all cells, wakeups came" } else { "wakeups came" };
-            format!("{which} within {within} {} of the time; ", format::percentile(share))
+            let most = format!("at most {}", slowest.latency_text(slowest.per_wakeup(share)));
+            let share = format::percentile(share);
+            let which = if results.len() > 1 { "in every cell, " } else { "" };
+            format!("{which}{share} of the {}s {}; ", kind.noun(), kind.were(&most))
         })
     });
     let place = if results.len() > 1 { format!(", in {}", worst.label) } else { String::new() };
     format!(
-        "Measured by {}: {share}the worst of {} was {} late{place}.",
+        "Measured by {}: {share}the worst of {} {}{place}.",
         origin.program(),
-        format::counted(observed, "wakeup"),
-        worst.latency_text(worst.max()),
+        format::counted(observed, kind.noun()),
+        kind.was(&worst.latency_text(worst.max())),
     )
 }
 
@@ -152,50 +151,56 @@ fn with_share(
     worst: &CellResult<'_>,
     share: f64,
     where_measured: &str,
-    cells: usize,
+    results: &[CellResult<'_>],
 ) -> String {
+    let kind = kind_of(results);
     let mut ordered: Vec<&Group<'_, '_>> = groups.iter().collect();
     ordered.sort_by_key(|group| (group.within(share), group.max()));
     let (Some(best), rest) = (ordered.first(), ordered.get(1..).unwrap_or_default()) else {
         return String::new();
     };
-    let other = match rest {
+    let (within, percentile) = (format::latency(best.within(share)), format::percentile(share));
+    let best_served = match kind.is_due() {
+        true => format!("{} served {percentile} of the due times within {within}", best.scheduling),
+        false => format!(
+            "{percentile} of the {}s with {} {}",
+            kind.noun(),
+            best.scheduling,
+            kind.were(&format!("at most {within}"))
+        ),
+    };
+    let other_served = match rest {
         [other] => {
-            format!(", {} within {}", other.scheduling, format::latency(other.within(share)))
+            let within = format::latency(other.within(share));
+            match kind.is_due() {
+                true => format!(", {} within {within}", other.scheduling),
+                false => format!(", with {} at most {within}", other.scheduling),
+            }
         }
         _ => String::new(),
     };
-    let tail = if cells == 1 {
-        format!(
-            "the worst of {} was {} late",
-            format::counted(worst.accounting().observed, "wakeup"),
-            format::latency_or_nothing(worst.max())
-        )
-    } else {
-        format!(
-            "the worst wakeup, {}, was {}",
-            format::latency_or_nothing(worst.max()),
-            place(worst, groups.len() > 1)
-        )
+    let max = format::latency_or_nothing(worst.max());
+    let tail = match results {
+        [_] => {
+            let all = format::counted(worst.accounting().observed, kind.noun());
+            format!("the worst of {all} {}", kind.was(&max))
+        }
+        _ => format!("the worst {}, {max}, was {}", kind.noun(), place(worst, groups.len() > 1)),
     };
-    format!(
-        "{where_measured}, {} served {} of the due times within {}{other}; {tail}.",
-        best.scheduling,
-        format::percentile(share),
-        format::latency(best.within(share)),
-    )
+    format!("{where_measured}, {best_served}{other_served}; {tail}.")
 }
 
 /// The headline of a run too short to name a share: only its maximum latency.
 fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
     let observed: u64 = results.iter().map(|result| result.accounting().observed).sum();
     if observed == 0 {
-        return "Nothing was observed: no wakeup fell into any window.".to_owned();
+        let noun = kind_of(results).noun();
+        return format!("Nothing was observed: no {noun} fell into any window.");
     }
     format!(
-        "The worst of {} was {} late, {}.",
-        format::counted(observed, "wakeup"),
-        format::latency_or_nothing(worst.max()),
+        "The worst of {} {}, {}.",
+        format::counted(observed, kind_of(results).noun()),
+        SampleKind::of(worst.cell).was(&format::latency_or_nothing(worst.max())),
         place(worst, true)
     )
 }
@@ -236,9 +241,12 @@ fn where_measured(results: &[CellResult<'_>]) -> String {
     let varied: BTreeSet<&str> =
         differing_settings(&cells).into_iter().filter(|name| *name != "policy").collect();
     let names: Vec<&str> = varied.into_iter().collect();
+    let is_idle = |cell: &Cell| cell.load.load.is_idle();
     match (names.as_slice(), cells.first()) {
-        ([], Some(cell)) if cell.load.load.is_idle() => "On the idle machine".to_owned(),
+        // Other programs may keep the machine busy, so it is not called idle.
+        ([], Some(cell)) if is_idle(cell) => "Without load".to_owned(),
         ([], Some(cell)) => format!("Under {}", cell.load.load),
+        (["load"], _) if cells.iter().any(is_idle) => "With and without load".to_owned(),
         (["load"], _) => "Under every load".to_owned(),
         _ => "In every cell".to_owned(),
     }
@@ -246,15 +254,13 @@ fn where_measured(results: &[CellResult<'_>]) -> String {
 
 /// The load and policy of a cell: `under file with other`.
 fn place(result: &CellResult<'_>, name_scheduling: bool) -> String {
-    let load = match result.cell.load.load.is_idle() {
-        true => "on the idle machine".to_owned(),
-        false => format!("under {}", result.cell.load.load),
-    };
-    let scheduling = match name_scheduling {
-        true => format!(" with {}", result.scheduling_in_words()),
-        false => String::new(),
-    };
-    format!("{load}{scheduling}")
+    let scheduling = result.scheduling_in_words();
+    match (result.cell.load.load.is_idle(), name_scheduling) {
+        (true, true) => format!("with {scheduling} and no load"),
+        (true, false) => "without load".to_owned(),
+        (false, true) => format!("under {} with {scheduling}", result.cell.load.load),
+        (false, false) => format!("under {}", result.cell.load.load),
+    }
 }
 
 #[cfg(test)]
@@ -282,7 +288,7 @@ mod tests {
     fn two_policies_under_several_loads() {
         check(
             &fixture::quick(),
-            "Under every load, fifo:90 served 99.9 % of the due times within 240 µs, other within \
+            "With and without load, fifo:90 served 99.9 % of the due times within 240 µs, other within \
              15.9 ms; the worst wakeup, 25.9 ms, was under file:cpus with other.",
         );
     }
@@ -296,7 +302,7 @@ mod tests {
         check(
             &run,
             &format!(
-                "On the idle machine, fifo:90 served 99.9 % of the due times within {within}; \
+                "Without load, fifo:90 served 99.9 % of the due times within {within}; \
                  the worst of 12 000 wakeups was {max} late."
             ),
         );
@@ -318,10 +324,30 @@ mod tests {
     }
 
     #[test]
+    fn loads_without_an_idle_cell_and_a_worst_cell_without_load() {
+        let sentence = outcome(&small("load = [\"compute\", \"file\"]\npolicy = \"rr:1\"", 2));
+        assert!(sentence.starts_with("Under every load, rr:1 served"), "{sentence}");
+        let sentence = plain(&outcome(&small("duration = \"60ms\"", 2)));
+        assert!(sentence.ends_with(" late, with other and no load."), "{sentence}");
+    }
+
+    #[test]
+    fn a_sort_is_called_a_sort() {
+        let sentence = plain(&outcome(&small("probe = \"sort\"\nnumbers = [64, 128]", 2)));
+        assert!(
+            sentence.starts_with("In every cell, 99.9 % of the sorts with other took at most ")
+                && sentence.contains("; the worst sort, "),
+            "{sentence}"
+        );
+        let sentence = plain(&outcome(&small("probe = \"sort\"\nduration = \"60ms\"", 1)));
+        assert!(sentence.contains(" sorts took "), "{sentence}");
+    }
+
+    #[test]
     fn nothing_measured() {
         let mut run = fixture::quick();
         run.measurements.clear();
-        check(&run, "Nothing was measured: 20 turns without a result.");
+        check(&run, "Nothing was measured.");
     }
 
     #[test]
@@ -338,8 +364,8 @@ mod tests {
             task.granted.scheduling = Scheduling::ORDINARY;
         }
         let sentence = outcome(&run);
-        let expected = "fifo:90 was refused: its figures are for other. On the idle machine, other in place \
-                        of fifo:90 served ";
+        let expected = "fifo:90 was refused: its figures are for other. Without load, other in place of fifo:90 \
+                        served ";
         assert!(sentence.starts_with(expected), "{sentence}");
     }
 }

@@ -4,6 +4,7 @@ use tactus_model::cell::Cell;
 use tactus_model::policy::Scheduling;
 use tactus_model::result::{Accounting, MachineRates, Measurement};
 use tactus_model::run::Run;
+use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 use tactus_stats::frames::PlayerSummary;
 use tactus_stats::{CellSummary, Interval, LatencyHistogram, LoadRate};
@@ -69,6 +70,11 @@ fn cell_result<'r>(
     }
     let summary = CellSummary::pool(&measurements);
     Some(CellResult { index: *index, label: label.clone(), cell, measurements, summary })
+}
+
+/// What the samples of these cells are.
+pub(crate) fn kind_of(results: &[CellResult<'_>]) -> SampleKind {
+    SampleKind::of_all(results.iter().map(|result| result.cell))
 }
 
 impl CellResult<'_> {

@@ -68,7 +68,7 @@
       const share = data.shares[index];
       const rarity = Math.round(1 / (1 - share));
       const percent = (100 * share).toFixed(4).replace(/\.?0+$/, "");
-      here.textContent = `At ${percent}${THIN_SPACE}%, 1 wakeup in ${rarity.toLocaleString("en").replaceAll(",", THIN_SPACE)} is later than:`;
+      here.textContent = `At ${percent}${THIN_SPACE}%, 1 sample in ${rarity.toLocaleString("en").replaceAll(",", THIN_SPACE)} is later than:`;
       curves.forEach((curve, place) => {
         outputs[place].textContent = index < curve.values.length ? latency(curve.values[index]) : "–";
       });

@@ -29,7 +29,8 @@ fn store(directory: &TempDir) -> Store {
 fn filled() -> (TempDir, RunId) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut store = store(&directory);
-    let run = store.create_run(&plan(MEASUREMENTS / 2), &facts(), "0", CREATED).expect("a run");
+    let run =
+        store.create_run(&plan(MEASUREMENTS / 2), &facts(), "0", CREATED, None).expect("a run");
     for index in 0..MEASUREMENTS {
         let turn = turn(index / 2, index as usize % 2);
         let (measurement, samples) = measurement(turn, index.into(), Size::USUAL);
@@ -60,7 +61,7 @@ fn export_with_samples(bencher: Bencher<'_, '_>) {
 fn save_a_measurement(bencher: Bencher<'_, '_>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut store = store(&directory);
-    let run = store.create_run(&plan(10_000), &facts(), "0", CREATED).expect("a run");
+    let run = store.create_run(&plan(10_000), &facts(), "0", CREATED, None).expect("a run");
     let mut round = 0;
     bencher
         .with_inputs(|| {

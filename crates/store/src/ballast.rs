@@ -31,16 +31,21 @@ pub(crate) fn making_room<T>(
     }
 }
 
-/// Creates the ballast of a database in a file, unless it exists or there is no room for it.
+/// Creates the ballast of a database in a file, as much of it as there is room for.
 pub(crate) fn keep(database: &Path) {
     if !database.is_file() {
         return;
     }
     let path = file(database);
-    if create(&path).is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists) {
-        // A part would take space and free little.
-        let _ = fs::remove_file(path);
+    match path.symlink_metadata() {
+        Ok(existing) if existing.len() >= BYTES as u64 => return,
+        // After a deletion on a full disk there was less room.
+        Ok(_) => drop(fs::remove_file(&path)),
+        Err(_) => {}
     }
+    // A part helps too. Without it, SQLite would take the room to copy its log into the database,
+    // and nothing would be left for the next deletion.
+    let _ = create(&path);
 }
 
 fn create(path: &Path) -> io::Result<()> {
@@ -50,4 +55,19 @@ fn create(path: &Path) -> io::Result<()> {
     let bytes: Vec<u8> =
         std::iter::repeat_with(|| random.next_u64().to_le_bytes()).flatten().take(BYTES).collect();
     file.write_all(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_completed_when_there_is_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("runs.sqlite");
+        fs::write(&database, "").unwrap();
+        fs::write(file(&database), "a part").unwrap();
+        keep(&database);
+        assert_eq!(fs::metadata(file(&database)).unwrap().len(), BYTES as u64);
+    }
 }

@@ -5,17 +5,17 @@ use std::io::{self, Read};
 
 use tactus_model::experiment::Plan;
 use tactus_model::limits::{
-    BINARY_TEXT_BYTES, BUCKETS, DEPTH, LIST_ENTRIES, REMARKS, TASKS, TEXT_BYTES,
+    BINARY_TEXT_BYTES, BUCKETS, DEPTH, FAILURES, LIST_ENTRIES, REMARKS, TASKS, TEXT_BYTES,
 };
 
 /// The keys whose texts are binary content in base64.
 const BINARY: [&[u8]; 2] = [b"bytes", b"recording"];
 
 /// The lists with a limit other than [`LIST_ENTRIES`]. The store or the program takes the
-/// entries of `results` one at a time, and a failure takes no more memory than its text.
+/// entries of `results` one at a time.
 const LISTS: [(&[u8], usize); 9] = [
     (b"results", usize::MAX),
-    (b"failures", usize::MAX),
+    (b"failures", FAILURES),
     (b"cells", Plan::MAX_CELLS),
     (b"tasks", TASKS),
     (b"buckets", BUCKETS),
@@ -161,6 +161,8 @@ mod tests {
         read(&format!("{{\"tasks\": [{}]}}", list(TASKS))).unwrap();
         let error = read(&format!("{{\"tasks\": [{}]}}", list(TASKS + 1))).unwrap_err();
         assert!(error.contains("`tasks`"), "{error}");
+        let error = read(&format!("{{\"failures\": [{}]}}", list(FAILURES + 1))).unwrap_err();
+        assert!(error.contains("`failures`"), "{error}");
         read(&format!("{{\"results\": [{}]}}", list(LIST_ENTRIES + 1))).unwrap();
         read(&format!("[{}]", list(LIST_ENTRIES + 1))).unwrap_err();
 

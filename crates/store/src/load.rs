@@ -100,7 +100,7 @@ fn number_of(database: &Connection, run: &RunId, turn: Turn) -> Result<i64, Faul
 /// Reads the header of a run.
 pub(crate) fn header(database: &Connection, run: &RunRow) -> Result<RunHeader, Fault> {
     let mut query = database.prepare_cached(
-        "SELECT created_ns, version, plan, facts_before, facts_after, origin, machine
+        "SELECT created_ns, version, plan, facts_before, facts_after, origin, machine, command
          FROM run WHERE number = ?1",
     )?;
     let mut rows = query.query_and_then([run.number], |row: &Row<'_>| {
@@ -116,6 +116,7 @@ pub(crate) fn header(database: &Connection, run: &RunRow) -> Result<RunHeader, F
             facts_before: MachineFacts { machine_id: row.get(6)?, ..facts_before },
             facts_after: facts_after.map(|facts| parsed(facts.as_bytes())).transpose()?,
             origin: origin.map(|origin| parsed(origin.as_bytes())).transpose()?,
+            command: row.get(7)?,
         })
     })?;
     rows.next().ok_or(rusqlite::Error::QueryReturnedNoRows)?

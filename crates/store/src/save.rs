@@ -17,7 +17,7 @@ use crate::{Store, StoreError, balance, ballast, columns, load, name};
 impl Store {
     /// Creates a run and names it after its plan and its start time `created`, in UTC.
     ///
-    /// `version` is the program's version. The run is [`RunStatus::Unfinished`] until
+    /// `version` is the program's version, and `command` the command line that begins the run. The run is [`RunStatus::Unfinished`] until
     /// [`Store::finish_run`].
     ///
     /// # Errors
@@ -28,6 +28,7 @@ impl Store {
         facts_before: &MachineFacts,
         version: &str,
         created: Instant<Realtime>,
+        command: Option<&str>,
     ) -> Result<RunId, StoreError> {
         self.write(|database| {
             let mut header = RunHeader {
@@ -39,6 +40,7 @@ impl Store {
                 facts_before: facts_before.clone(),
                 facts_after: None,
                 origin: None,
+                command: command.map(str::to_owned),
             };
             for id in name::names_for(&plan.name, created) {
                 if find::row_if_any(database, &id)?.is_none() {
@@ -184,8 +186,8 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
     database.execute(
         "INSERT INTO run
             (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after,
-             origin, machine)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             origin, machine, command)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
             header.id.as_str(),
             plan.name,
@@ -199,6 +201,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
             facts_after,
             origin,
             header.facts_before.machine_id,
+            header.command,
         ],
     )?;
     Ok(RunRow {

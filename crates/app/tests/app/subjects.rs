@@ -46,7 +46,7 @@ fn data(name: &str) -> PathBuf {
 
 /// Stores a run of one turn with a golden recording, without measuring.
 fn recorded_run(store: &mut Store) -> RunId {
-    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (measured, samples) = measurement(turn(0, 0), 1, Size::SMALL);
     let (mut measured, traced_data) = with_traced(measured, 1);
     let golden: Value =
@@ -78,7 +78,10 @@ fn conclusions(subject: Subject<'_>) -> Value {
         .map(|found| serde_json::to_value(&found.accounts).unwrap())
         .collect();
     let run = serde_json::to_value(subject.run()).unwrap();
+    let causes = explain::causes(subject.run(), &explain::of_run(&subject).unwrap());
+    assert_eq!(overview.get("causes"), (!causes.is_empty()).then(|| json!(causes)).as_ref());
     let page = page::of_runs(vec![subject], &PageOptions::default()).unwrap();
+    assert!(causes.iter().all(|line| page.contains(line)), "{causes:?}");
     json!({
         "run": run, "overview": overview, "explained": explained, "accounts": accounts, "page": page,
     })

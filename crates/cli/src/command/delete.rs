@@ -8,6 +8,7 @@ use tactus_model::address::Address;
 use tactus_model::run::RunId;
 
 use crate::error::CommandResult;
+use crate::quietness::Quietness;
 use crate::terminal::{message, say};
 
 /// Delete runs from the store permanently.
@@ -24,12 +25,16 @@ pub(crate) struct DeleteArguments {
     /// Delete without asking
     #[arg(short, long)]
     yes: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 pub(crate) fn run(arguments: &DeleteArguments, places: &Places) -> CommandResult {
     let mut store = places.open_store_to_delete()?;
     let agreed = |runs: &[RunId]| if arguments.yes { Ok(true) } else { ask(runs) };
-    Ok(runs::delete(&mut store, &arguments.runs, agreed, |run| say!("deleted {run}"))?)
+    Ok(runs::delete(&mut store, &arguments.runs, agreed, |run| {
+        arguments.quietness.note(format_args!("deleted {run}"));
+    })?)
 }
 
 /// Asks on the terminal whether to delete these runs.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use tactus_app::doctor::findings;
 use tactus_judge::doctor::{State, worst};
 use tactus_model::time::Nanos;
@@ -13,6 +13,7 @@ use tactus_report::{findings_text, format};
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
+use crate::quietness::Quietness;
 use crate::terminal::{stdout, table_options};
 use crate::values::positive;
 
@@ -35,11 +36,13 @@ pub(crate) struct DoctorArguments {
     /// Examine the machine whose /proc, /sys and /boot are below this directory
     #[arg(long, value_name = "DIRECTORY", default_value = "/", hide = true)]
     root: PathBuf,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
     let duration = arguments.look.map(Duration::from);
-    let bar = bar(duration.unwrap_or_default());
+    let bar = bar(duration.unwrap_or_default(), arguments.quietness);
     let findings = findings(&arguments.root, duration, |left| show_left(&bar, left));
     bar.finish_and_clear();
     if arguments.json {
@@ -59,11 +62,11 @@ pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
 }
 
 /// A bar for this duration, if standard error is a terminal.
-fn bar(duration: Duration) -> ProgressBar {
+fn bar(duration: Duration, quietness: Quietness) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:24} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     let length = u64::try_from(duration.as_millis()).ok();
-    ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style)
+    ProgressBar::with_draw_target(length, quietness.target()).with_style(style)
 }
 
 fn show_left(bar: &ProgressBar, left: Duration) {

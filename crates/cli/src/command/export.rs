@@ -12,7 +12,8 @@ use tactus_model::experiment::Plan;
 
 use crate::chosen_cell::chosen;
 use crate::error::{CommandError, CommandResult};
-use crate::terminal::{say, warn_of_missing_end};
+use crate::quietness::Quietness;
+use crate::terminal::warn_of_missing_end;
 use crate::values::whole;
 
 /// Export a run as JSON, or a recording of kernel events for other programs.
@@ -44,6 +45,8 @@ pub(crate) struct ExportArguments {
     /// Format: for a run, hdr [default: JSON]; for a recording, one of the others [default: json-lines]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// A form of a recording or of a run.
@@ -87,14 +90,14 @@ pub(crate) fn run(arguments: &ExportArguments, places: &Places) -> CommandResult
         return Ok(out.flush()?);
     };
     exported.write_to(form, path)?;
+    let path = path.display();
     match run {
-        Some(run) => say!(
-            "wrote {run} to {}; it contains facts of the machine, command lines, and addresses of the kernel if events were recorded",
-            path.display()
-        ),
-        None => {
-            say!("wrote {}; it contains thread names and addresses of the kernel", path.display())
-        }
+        Some(run) => arguments.quietness.note(format_args!(
+            "wrote {run} to {path}; it contains facts of the machine, command lines, and addresses of the kernel if events were recorded"
+        )),
+        None => arguments.quietness.note(format_args!(
+            "wrote {path}; it contains thread names and addresses of the kernel"
+        )),
     }
     Ok(())
 }

@@ -12,7 +12,8 @@ use tactus_report::format::{self, printable};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::terminal::{say, stdout};
+use crate::quietness::Quietness;
+use crate::terminal::stdout;
 
 /// Import results into the store: exported runs, and results of other latency tools.
 ///
@@ -39,6 +40,8 @@ pub(crate) struct ImportArguments {
     /// Print JSON, one object a line for each run
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// Parses a unit, which must not be zero.
@@ -56,22 +59,24 @@ pub(crate) fn run(arguments: &ImportArguments, places: &Places) -> CommandResult
     let options = Options { format: arguments.format, unit: arguments.unit };
     let mut store = places.open_store()?;
     if arguments.as_rounds {
-        return print(&import::rounds(&mut store, &arguments.files, &options)?, arguments.json);
+        return print(&import::rounds(&mut store, &arguments.files, &options)?, arguments);
     }
     for path in &arguments.files {
-        print(&import::file(&mut store, path, &options)?, arguments.json)?;
+        print(&import::file(&mut store, path, &options)?, arguments)?;
     }
     Ok(())
 }
 
-fn print(imported: &Imported, json: bool) -> CommandResult {
-    if json {
+fn print(imported: &Imported, arguments: &ImportArguments) -> CommandResult {
+    if arguments.json {
         return Ok(write_line(imported)?);
     }
     if let Some(origin) = &imported.origin {
         let rounds = format::counted(origin.files.len() as u64, "round");
-        say!("{}, {rounds}", printable(&origin.program()));
-        origin.notes.iter().for_each(|note| say!("  - {}", printable(note)));
+        let quietness = arguments.quietness;
+        quietness.note(format_args!("{}, {rounds}", printable(&origin.program())));
+        let notes = origin.notes.iter();
+        notes.for_each(|note| quietness.note(format_args!("  - {}", printable(note))));
     }
     Ok(writeln!(stdout(), "{}", imported.run)?)
 }

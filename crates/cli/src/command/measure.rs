@@ -17,10 +17,13 @@ use tactus_model::guest::GuestTime;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
+use tactus_report::CellExplanation;
 
 use crate::error::{CommandError, CommandResult};
+use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
+use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
 use crate::table_form_options::TableFormOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
@@ -36,15 +39,23 @@ use crate::values::{positive, seed, whole};
 /// An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest. If turns fail, the others
 /// are kept, the exit code is 5, and --continue measures the failed ones again.
 ///
+/// With --kernel, it measures in guest kernels, which QEMU boots (docs/lab.md); their figures depend on
+/// the host. With --exact, guests run in deterministic (instruction-counted) time: the host has no effect,
+/// two separately booted machines measure each cell, and a result is kept only if both sent the same
+/// bytes. Deterministic time does not show caches, several CPUs, or the speed of devices.
+///
 /// Examples: tactus measure;
-/// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3
+/// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3;
+/// tactus measure lab --kernel debian-rt --kernel debian:preempt=none
 #[derive(Args)]
 pub(crate) struct MeasureArguments {
-    /// Experiment file, or the name of a shipped experiment: quick, standard, preemption, papers/timer-latency, papers/latency-method, papers/frames, … [default: quick]
+    /// Experiment file, or the name of a shipped experiment: quick, standard, lab, preemption, papers/timer-latency, papers/latency-method, papers/frames, … [default: quick]
     #[arg(value_name = "EXPERIMENT", conflicts_with = "continued")]
     experiment: Option<String>,
     #[command(flatten)]
     settings: SettingOptions,
+    #[command(flatten)]
+    guests: GuestOptions,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
     #[arg(short, long, value_name = "N", conflicts_with = "continued",
         value_parser = whole(1..=Plan::MAX_ROUNDS))]
@@ -83,9 +94,8 @@ pub(crate) struct MeasureArguments {
     json: bool,
     #[command(flatten)]
     table: TableFormOptions,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// The lines that `--json` adds after the events of a run.
@@ -96,6 +106,10 @@ enum Conclusion<'a> {
         run: &'a RunId,
         #[serde(flatten)]
         overview: &'a CellOverview,
+    },
+    Causes {
+        run: &'a RunId,
+        causes: &'a [String],
     },
     Verdict {
         run: &'a RunId,
@@ -113,36 +127,24 @@ enum Conclusion<'a> {
     },
 }
 
-impl MeasureArguments {
-    /// Sets the experiment to measure if none is named.
-    pub(super) fn default_experiment(&mut self, name: &str) {
-        if self.continued.is_none() {
-            self.experiment.get_or_insert_with(|| name.to_owned());
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
-    run_with(arguments, &GuestSettings::default(), places)
-}
-
-/// Measures; guests have these settings.
-pub(super) fn run_with(
-    arguments: &MeasureArguments,
-    guests: &GuestSettings,
-    places: &Places,
-) -> CommandResult {
     arguments.page.as_deref().map_or(Ok(()), files::check)?;
-    let mut listener = RunListener::new(arguments.json, arguments.quiet);
+    let guests = arguments.guests.settings()?;
+    let verdict_follows = !arguments.json && arguments.table.form().is_none();
+    let mut listener =
+        RunListener::new(arguments.json, arguments.quietness).before_verdict(verdict_follows);
     let (store, done) = match &arguments.continued {
         Some(name) => {
-            arguments.check_continued()?;
+            arguments.check_continued(&guests)?;
             let mut store = places.open_store()?;
-            let done = continue_run(places, &mut store, name, guests, &mut listener)?;
+            let done = continue_run(places, &mut store, name, &guests, &mut listener)?;
             (store, done)
         }
         None => {
             let plan = arguments.plan(guests.time)?;
+            arguments
+                .guests
+                .require_guests(plan.cells.iter().any(|cell| cell.target.guest().is_some()))?;
             if arguments.plan_only && arguments.table.form().is_some() {
                 let message = "`--csv` and `--markdown` apply to results, not to `--plan-only`";
                 return Err(CommandError::usage(message));
@@ -151,7 +153,7 @@ pub(super) fn run_with(
                 return print_plan(&plan, arguments.json);
             }
             let mut store = places.open_store()?;
-            let done = new_run(places, &mut store, &plan, guests, &mut listener)?;
+            let done = new_run(places, &mut store, &plan, &guests, &mut listener)?;
             (store, done)
         }
     };
@@ -160,14 +162,14 @@ pub(super) fn run_with(
     let ended = require_end(subject.run());
     let explanations = explain::of_run(&subject)?;
     print_conclusions(&subject, &explain::causes(subject.run(), &explanations), arguments)?;
-    write_page(subject, arguments, places)?;
+    write_page(subject, explanations, arguments, places)?;
     Ok(ended?)
 }
 
 impl MeasureArguments {
     /// Refuses options that contradict `--continue`.
-    fn check_continued(&self) -> CommandResult {
-        if !self.settings.is_empty() {
+    fn check_continued(&self, guests: &GuestSettings) -> CommandResult {
+        if !self.settings.is_empty() || guests.time.is_some() {
             let message =
                 "`--continue` uses the settings of the interrupted run; leave out the settings";
             return Err(CommandError::usage(message));
@@ -205,6 +207,9 @@ fn print_conclusions(
         for overview in &overview::cells(run) {
             write_line(&Conclusion::Result { run: id, overview })?;
         }
+        if !causes.is_empty() {
+            write_line(&Conclusion::Causes { run: id, causes })?;
+        }
         write_line(&Conclusion::Verdict { run: id, verdict: &verdict })?;
         for verdict in &purposes {
             write_line(&Conclusion::Purpose { run: id, verdict })?;
@@ -220,7 +225,10 @@ fn print_conclusions(
     for line in causes {
         write!(out, "{}", tactus_report::lines(line, &options))?;
     }
-    write!(out, "\n{}", tactus_report::cells_table(run, &options))?;
+    let cells = tactus_report::cells_table(run, &options);
+    if !cells.is_empty() {
+        write!(out, "\n{cells}")?;
+    }
     write!(out, "{}", tactus_report::until_text(run, options.width))?;
     write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
     Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)
@@ -228,6 +236,7 @@ fn print_conclusions(
 
 fn write_page(
     subject: Subject<'_>,
+    explanations: Vec<CellExplanation>,
     arguments: &MeasureArguments,
     places: &Places,
 ) -> CommandResult {
@@ -236,7 +245,7 @@ fn write_page(
     }
     let run = subject.id().clone();
     let options = PageOptions { purposes: arguments.purpose.as_slice(), ticks: &[] };
-    let page = page::of_runs(vec![subject], &options)?;
+    let page = page::of_explained(subject, explanations, &options)?;
     let path = files::write_page(arguments.page.as_deref(), || places.page(&run), &page)?;
     if arguments.json {
         return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);

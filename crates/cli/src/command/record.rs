@@ -1,11 +1,8 @@
 //! `tactus record`: records kernel events, of a command or of the system.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use clap::Args;
 use serde::Serialize;
@@ -14,16 +11,16 @@ use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{CallChains, ThreadId};
 use tactus_model::time::Nanos;
-use tactus_record::RecordingSummary;
-use tactus_record::live::{CallChains, Control, RecordEvent, Source};
+use tactus_record::live::{Control, Source};
 use tactus_report::format;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::signals::{self, on_interrupt};
-use crate::terminal::{say, shortfall_text, stdout, table_options};
+use crate::quietness::Quietness;
+use crate::recorded_command::{RecordedCommand, interruptible, print_summary};
+use crate::terminal::{say, stdout, table_options};
 use crate::values::{positive, whole};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
@@ -78,12 +75,18 @@ pub(crate) struct RecordArguments {
     /// if it is permitted, else perf.
     #[arg(long, value_name = "MECHANISM", default_value = "auto")]
     source: Source,
-    /// Also record the kernel call chain of each switch and interrupt
-    #[arg(long)]
-    call_chains: bool,
+    /// Events with a kernel call chain: never, interrupts, sleeps (and interrupts), all (switches and interrupts)
+    ///
+    /// The chain of a thread that goes to sleep names the system call or page fault in which it sleeps,
+    /// and on what. A chain costs about 2 µs. Without a value: all.
+    #[arg(long, value_name = "EVENTS", default_value = "sleeps", default_missing_value = "all",
+        num_args = 0..=1, require_equals = true)]
+    call_chains: CallChains,
     /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
     /// Command to run while recording, after `--` [default: none]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -100,13 +103,8 @@ struct CaughtLine<'a> {
 }
 
 pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
-    let control = Control::new();
-    let stopper = control.stopper();
-    on_interrupt(move |request| match request.by_process {
-        true => stopper.interrupt(request.signal),
-        false => stopper.stop(),
-    })?;
-    let mut command = RecordedCommand::default();
+    let control = interruptible()?;
+    let mut command = RecordedCommand::new(arguments.quietness);
     record_it(arguments, &control, &mut command).inspect_err(|_| command.say_if_it_continues())?;
     command.end(&control)
 }
@@ -146,66 +144,13 @@ impl RecordArguments {
             output: self.output.clone(),
             also: perfetto.into_iter().chain(ndjson).collect(),
             source: self.source,
-            call_chains: if self.call_chains { CallChains::Always } else { CallChains::Never },
+            call_chains: self.call_chains,
         }
-    }
-}
-
-/// The recorded command, if there is one.
-#[derive(Default)]
-struct RecordedCommand {
-    process: Option<u32>,
-    ended: Option<ExitStatus>,
-}
-
-impl RecordedCommand {
-    /// Prints the events of a recording, and notes what becomes of the command. At its start,
-    /// `hint` says how to stop it.
-    fn take(&mut self, event: &RecordEvent, hint: Option<&str>) {
-        match event {
-            RecordEvent::Started(_) => hint.iter().for_each(|hint| say!("{hint}")),
-            RecordEvent::CommandStarted { process } => self.process = Some(*process),
-            RecordEvent::CommandEnded(status) => {
-                if !status.success() {
-                    say!("the command {}", failure_text(*status));
-                }
-                self.ended = Some(*status);
-            }
-        }
-    }
-
-    /// After an interrupt, waits for the command; fails as it does.
-    fn end(mut self, control: &Control) -> CommandResult {
-        if self.process.is_some() && self.ended.is_none() && signals::exit_code().is_some() {
-            say!("waiting for the command to end; press Ctrl-C to leave it running");
-            self.ended = control.wait_for_command();
-        }
-        self.say_if_it_continues();
-        match self.ended {
-            // After a signal, the exit code is that of the signal.
-            Some(status) if signals::exit_code().is_none() => succeeded(status),
-            _ => Ok(()),
-        }
-    }
-
-    fn say_if_it_continues(&self) {
-        if let (Some(process), None) = (self.process, self.ended) {
-            say!("the command continues as process {process}");
-        }
-    }
-}
-
-/// The end of the command as our own.
-fn succeeded(status: ExitStatus) -> CommandResult {
-    let code = status.code().map(|code| u8::try_from(code).unwrap_or(u8::MAX));
-    match code.or(status.signal().map(signals::code_of)) {
-        None | Some(0) => Ok(()),
-        Some(code) => Err(CommandError::CommandFailed(code)),
     }
 }
 
 fn finish(arguments: &RecordArguments, made: &Made) -> CommandResult {
-    print_summary(&made.summary);
+    print_summary(&made.summary, arguments.quietness);
     if arguments.json {
         return Ok(write_line(&made.summary)?);
     }
@@ -232,14 +177,16 @@ fn until_late(
     };
     let Lookback { summary, late, saved, not_saved } =
         flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, on_found)?;
-    print_summary(&summary);
+    print_summary(&summary, arguments.quietness);
     match late {
-        0 => say!("no thread waited longer than {over}; nothing was saved"),
-        _ => say!(
+        0 => arguments
+            .quietness
+            .note(format_args!("no thread waited longer than {over}; nothing was saved")),
+        _ => arguments.quietness.note(format_args!(
             "found {} longer than {over}; saved {}",
             format::counted(late, "wait"),
             format::counted(saved.into(), "recording")
-        ),
+        )),
     }
     if arguments.json {
         write_line(&summary)?;
@@ -262,42 +209,6 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
         format::latency(wait.length()),
         saved.display()
     );
-    let text = tactus_report::waits_text(waits, &explanation, over, &table_options());
+    let text = tactus_report::waits_text(waits, &explanation, over, 1, &table_options());
     write!(stdout(), "{text}")
-}
-
-/// How a command failed, after "the command".
-fn failure_text(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (code, _) => format!("exited with status {}", code.unwrap_or_default()),
-    }
-}
-
-/// Prints the summary of a recording.
-fn print_summary(summary: &RecordingSummary) {
-    let cost = &summary.cost;
-    say!(
-        "recorded {} in {}, lost {}; reading them used {} of CPU time",
-        format::counted(cost.events, "event"),
-        format::latency(summary.length()),
-        format::count(summary.lost()),
-        format::latency(cost.drain_time),
-    );
-    if summary.unwritten() > 0 {
-        say!(
-            "the kernel counted {} more events that it did not write",
-            format::count(summary.unwritten())
-        );
-    }
-    let reasons: BTreeSet<&str> =
-        summary.absent.iter().map(|event| event.reason.as_str()).collect();
-    for reason in reasons {
-        let events = summary.absent.iter().filter(|event| event.reason == reason);
-        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
-        say!("not recorded ({reason}): {}", names.join(", "));
-    }
-    for shortfall in &summary.shortfalls {
-        say!("{}", shortfall_text(shortfall).trim_end());
-    }
 }

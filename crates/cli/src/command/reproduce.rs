@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 use tactus_app::reproduce::{Next, PartRuns, Study, Wanted, papers};
-use tactus_app::{Error, Places, files};
+use tactus_app::{Places, files};
 use tactus_model::address::Address;
 use tactus_report::format;
 use tactus_reproduce::{Paper, Reproduction, reproduce};
@@ -15,7 +15,8 @@ use crate::error::CommandResult;
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
-use crate::terminal::{print_plan, say, stdout, table_options};
+use crate::quietness::Quietness;
+use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::seed;
 
 /// Repeat the measurements of a paper, and compare its figures with those of this machine.
@@ -23,7 +24,7 @@ use crate::values::seed;
 /// Without a paper, it lists the papers. It measures a quick form of the paper's experiments (with
 /// --full, for the paper's own durations) and reports whether each claim of the paper holds here.
 ///
-/// With --kernel, it measures in guest kernels, like `tactus lab measure`, and compares them. Claims that
+/// With --kernel, it measures in guest kernels, like `tactus measure --kernel`, and compares them. Claims that
 /// a guest or deterministic time cannot show are not judged.
 ///
 /// Examples: tactus reproduce latency-method;
@@ -66,6 +67,8 @@ pub(crate) struct ReproduceArguments {
     /// Print events and the result as JSON, one object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// The lines that `--json` adds after the events of the runs.
@@ -95,11 +98,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
         let runs = study.from_runs(&store, &arguments.from)?;
         return conclude(&study.paper, runs, arguments, places);
     }
-    if arguments.kernel.is_empty() && !arguments.guests.are_absent() {
-        let error =
-            Error::usage("`--exact`, `--mips`, `--proofs` and `--guest-limit` apply to guests");
-        return Err(error.with_hint("name a kernel, e.g. `--kernel debian`").into());
-    }
+    arguments.guests.require_guests(!arguments.kernel.is_empty())?;
     let wanted = Wanted {
         full: arguments.full,
         seed: arguments.seed,
@@ -110,9 +109,11 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     if arguments.plan_only {
         return plans.iter().try_for_each(|plan| print_plan(&plan.plan, arguments.json));
     }
-    let (mut store, mut listener) = (places.open_store()?, RunListener::new(arguments.json, false));
-    let runs =
-        study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, print_next)?;
+    let quietness = arguments.quietness;
+    let (mut store, mut listener) =
+        (places.open_store()?, RunListener::new(arguments.json, quietness));
+    let on_next = |next: &Next<'_>| print_next(next, quietness);
+    let runs = study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, on_next)?;
     listener.end()?;
     let ended = runs.require_results();
     conclude(&study.paper, runs, arguments, places)?;
@@ -133,14 +134,14 @@ fn list(json: bool) -> CommandResult {
     Ok(())
 }
 
-fn print_next(next: &Next<'_>) {
+fn print_next(next: &Next<'_>, quietness: Quietness) {
     let Next { parts, done, of, left } = next;
     let counted = match parts.len() {
         1 => format!("part {}", done + 1),
         several => format!("parts {} to {}", done + 1, done + several),
     };
     let (names, left) = (parts.join(" and "), format::span(*left));
-    say!("{counted} of {of}: {names}; {left} left in total");
+    quietness.note(format_args!("{counted} of {of}: {names}; {left} left in total"));
 }
 
 /// Compares the runs with the paper, and prints the result.

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use tactus_app::overview::{self, RunOverview};
 use tactus_app::runs::Runs;
-use tactus_app::{Places, Subject, tail};
+use tactus_app::{Places, Subject, explain, tail};
 use tactus_judge::purpose::Purpose;
 use tactus_model::address::Address;
 
@@ -56,7 +56,8 @@ pub(crate) fn run(arguments: &ShowArguments, places: &Places) -> CommandResult {
 fn print(subject: &Subject<'_>, purposes: &[Purpose]) -> CommandResult {
     let mut out = stdout();
     let options = table_options();
-    write!(out, "{}", tactus_report::run_details(subject.run(), &options))?;
+    let causes = explain::causes(subject.run(), &explain::of_run(subject)?);
+    write!(out, "{}", tactus_report::run_details(subject.run(), &causes, &options))?;
     let longer_times = tactus_report::tail_text(&tail::of_run(subject)?, &options);
     write!(out, "\nBeyond the measured time\n\n{longer_times}")?;
     let purposes = overview::purposes(subject.run(), purposes);

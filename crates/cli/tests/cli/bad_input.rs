@@ -2,19 +2,24 @@
 
 use std::fs;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
 use crate::support::{Tactus, text};
 
 /// A row: the arguments, a part of the answer, and the exit code. `{dir}` is an empty directory, and
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 48] = [
+const ROWS: [Row; 65] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
     (&["measure", "--load", "compute", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "{dir}/cpus.toml"], "CPU 8000 does not exist or is offline", 2),
     (&["watch", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
+    (&["measure", "--load", "idle", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
+    (&["measure", "--kernel", "debian", "--cpus", "8000"], "the CPUs of a guest are 0", 2),
+    (&["measure", "--kernel", "debian", "--exact", "--cpus", "1"], "deterministic time is 0", 2),
     // Durations.
     (&["measure", "--duration", "10"], "write a number and a unit", 2),
     (&["measure", "--duration", "0s"], "make it at least 1ms", 2),
@@ -40,9 +45,15 @@ const ROWS: [Row; 48] = [
     (&["measure", "quik"], "did you mean `quick`?", 2),
     (&["measure", "latency-method"], "did you mean `papers/latency-method`?", 2),
     (&["record", "--source", "trafs", "--", "true"], "did you mean `tracefs`?", 2),
-    (&["list", "load"], "'loads'", 2),
-    (&["mesure"], "'measure'", 2),
-    (&["measure", "--intervall", "1ms"], "try 'tactus measure --help'", 2),
+    (&["list", "load"], "did you mean `loads`?", 2),
+    (&["mesure"], "did you mean `measure`?", 2),
+    (&["measure", "--intervall", "1ms"], "did you mean `--interval`?", 2),
+    (&["measure", "--unknown"], "see `tactus measure --help`", 2),
+    (&["measure", "--limit"], "`--limit <DURATION>` needs a value", 2),
+    (&["measure", "--csv", "--json"], "`--csv` cannot be used with `--json`", 2),
+    (&["import"], "missing: <FILE>", 2),
+    (&["list", "--color", "red"], "it is one of: auto, always, never", 2),
+    (&["help", "--help"], "Usage: tactus", 0),
     // Runs and cells.
     (&["show", "{run}x"], "did you mean {run}", 2),
     (&["explain", "{run}#0"], "its cells are: 1 (other), 2 (idle)", 2),
@@ -61,8 +72,16 @@ const ROWS: [Row; 48] = [
     (&["admit", "{dir}/tasks.toml", "--cost-for", "10"], "write a number and a unit", 2),
     (&["admit", "{dir}/tasks.toml", "--cost-for", "2h"], "the limit is 1h", 2),
     (&["admit", "{dir}/tasks.toml", "--period-for", "0s"], "is zero", 2),
+    (&["import", "{dir}/short.tactusrec"], "it is a recording, not a run", 2),
+    (&["import", "{dir}/short.tactusrec"], "explain it with: tactus explain", 2),
+    (&["import", "--format", "cyclictest-json", "{dir}/oslat.json"], "is oslat-json, not", 2),
+    (&["import", "/dev/zero"], "it is a pipe or a device", 2),
+    (&["import", "{dir}/pipe"], "it is a pipe or a device", 2),
+    (&["measure", "{dir}/pipe"], "it is a pipe or a device", 2),
+    (&["admit", "{dir}/pipe"], "it is a pipe or a device", 2),
+    (&["quanta", "{dir}/pipe"], "it is a pipe or a device", 2),
     // Options that would be ignored.
-    (&["watch", "--traced", "1s"], "unexpected argument '--traced'", 2),
+    (&["watch", "--traced", "1s"], "unknown option `--traced`", 2),
     (&["watch", "--plain", "--load", "idle", "--load", "compute"], "has several values", 2),
 ];
 
@@ -75,6 +94,10 @@ fn wrong_input_is_answered_before_anything_is_done() {
     plan("cpus.toml", "name = \"cpus\"\n[settings]\ncpus = \"8000\"\n");
     plan("limit.toml", "name = \"limit\"\nuntil = \"p99:5%\"\nlimit = \"0s\"\n");
     plan("tasks.toml", "[[task]]\ncost = \"11ms\"\nperiod = \"10ms\"\n");
+    fs::write(folder.join("short.tactusrec"), b"TACTREC\n").unwrap();
+    let oslat = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/import/oslat.json");
+    fs::copy(oslat, folder.join("oslat.json")).unwrap();
+    mknodat(CWD, folder.join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
     let cells = ["--policy", "other", "--policy", "idle"];
     let short = ["--duration", "20ms", "--traced", "0s", "--warmup", "0s", "--no-page"];
     tactus.succeed(&[&["measure"], &cells[..], &short[..]].concat());
@@ -92,7 +115,7 @@ fn wrong_input_is_answered_before_anything_is_done() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
     }
     assert_eq!(tactus.succeed(&["list", "--json"]), listed, "nothing was measured");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "nothing was written");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing was written");
 }
 
 #[test]

@@ -90,6 +90,8 @@ fn a_run_is_measured_stored_shown_exported_and_imported() {
     assert!(tactus.succeed(&["list"]).contains(&run));
     let shown = tactus.succeed(&["show"]);
     assert!(shown.contains(&run) && shown.contains("fifo:50"), "{shown}");
+    let typed = shown.lines().find(|line| line.starts_with("command"));
+    assert!(typed.is_some_and(|line| line.contains("--policy other --policy fifo:50")), "{shown}");
     let overview = &json_lines(&tactus.succeed(&["show", "last", "--json"]))[0];
     assert_eq!(overview["cells"].as_array().unwrap().len(), 2);
 
@@ -107,9 +109,9 @@ fn a_run_is_measured_stored_shown_exported_and_imported() {
     tactus.succeed(&["export", &run, "--as", "hdr", "-o", log.to_str().unwrap()]);
     let imported = tactus.succeed(&["import", log.to_str().unwrap()]);
     let table = tactus.succeed(&["show", &run, imported.trim(), "--csv"]);
-    assert!(table.starts_with("run,cell,") && table.contains(&run), "{table}");
+    assert!(table.starts_with("run,#,cell,") && table.contains(&run), "{table}");
     let table = tactus.succeed(&["show", &run, "--markdown"]);
-    assert!(table.starts_with("| run | cell |"), "{table}");
+    assert!(table.starts_with("| run | # | cell |"), "{table}");
     tactus.fail(2, &["delete", &run]);
     tactus.succeed(&["delete", &run, "--yes"]);
     assert!(!tactus.succeed(&["list"]).contains(&run));
@@ -225,4 +227,21 @@ fn needs_tracing_every_event_of_a_recorded_command_is_accounted_for() {
             .fail(127, &["record", "-o", &recording, "--", "/no/such/program"])
             .contains("/no/such")
     );
+}
+
+#[test]
+fn only_terminals_get_colours_unless_they_are_chosen() {
+    let tactus = Tactus::new();
+    let error = |arguments: &[&str], no_color: &str| {
+        let output = tactus.command(arguments).env("NO_COLOR", no_color).output().unwrap();
+        support::text(&output.stderr)
+    };
+    assert!(!error(&["show", "x"], "").contains('\u{1b}'));
+    let coloured = "\u{1b}[31m\u{1b}[1merror:\u{1b}[0m ";
+    assert!(error(&["show", "x", "--color", "always"], "1").starts_with(coloured));
+    // What is not ours is escaped before ours is coloured.
+    let hostile = error(&["measure", "\u{1b}[2J", "--color=always"], "");
+    assert!(hostile.contains("\\u{1b}[2J") && !hostile.contains("\u{1b}[2J"), "{hostile}");
+    let listed = tactus.succeed(&["list", "experiments", "--json", "--color", "always"]);
+    assert!(!listed.contains('\u{1b}'));
 }

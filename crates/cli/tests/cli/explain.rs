@@ -78,6 +78,8 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
     let rows: u64 = pareto["rows"].as_array().unwrap().iter().map(|row| nanos(&row["time"])).sum();
     assert_eq!(rows, nanos(&pareto["time"]));
 
+    let shown = tactus.succeed(&["show", "last"]);
+    assert!(shown.contains("\nLate wakeups with "), "{shown}");
     let text = tactus.succeed(&["explain", "last", "--threshold", "1ns", "--cell", "1"]);
     assert!(text.contains("Main cause of latency over 1ns") || text.contains("worst"), "{text}");
     // The recording of a turn has the same format as any other.

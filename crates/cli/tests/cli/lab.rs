@@ -13,21 +13,24 @@ use crate::support::Tactus;
 #[test]
 fn errors_of_wrong_kernels_and_times_name_the_nearest_choice() {
     let tactus = Tactus::new();
-    let cases: [(&[&str], &str); 14] = [
-        (&["lab", "measure", "--kernel", "debain-rt"], "did you mean `debian-rt`?"),
-        (&["lab", "measure", "--kernel", "debian:preempt=ful"], "did you mean `full`?"),
-        (&["lab", "measure", "--exact", "--mips", "300"], "1000, 500, 250, 125"),
-        (&["lab", "measure", "--exact", "--proofs", "1"], "not a whole number from 2 to 100"),
-        (&["lab", "measure", "--proofs", "3"], "--exact"),
-        (&["lab", "measure", "--exact", "--kernel", "host"], "set a guest kernel for every cell"),
-        (&["lab", "measure", "quik"], "did you mean `quick`?"),
-        (&["lab", "measure", "--kernel", "debian", "--load", "disk"], "use `file`"),
-        (&["lab", "measure", "--kernel", "debian", "--load", "cmd:make"], "use `process`"),
+    let cases: [(&[&str], &str); 17] = [
+        (&["measure", "--kernel", "debain-rt"], "did you mean `debian-rt`?"),
+        (&["measure", "--kernel", "debian:preempt=ful"], "did you mean `full`?"),
+        (&["measure", "lab", "--exact", "--mips", "300"], "1000, 500, 250, 125"),
+        (&["measure", "--exact", "--proofs", "1"], "not a whole number from 2 to 100"),
+        (&["measure", "lab", "--proofs", "3"], "--exact"),
+        (&["measure", "--exact"], "set a guest kernel for every cell"),
+        (&["measure", "quick", "--guest-limit", "1min"], "name a kernel, e.g. `--kernel debian`"),
+        (&["measure", "--continue", "last", "--exact"], "leave out the settings"),
+        (&["measure", "--exact", "--kernel", "host"], "set a guest kernel for every cell"),
+        (&["measure", "quik"], "did you mean `quick`?"),
+        (&["measure", "--kernel", "debian", "--load", "disk"], "use `file`"),
+        (&["measure", "--kernel", "debian", "--load", "cmd:make"], "use `process`"),
         (&["lab", "kernels", "debain"], "did you mean `debian`?"),
         (&["lab", "kernels", "built+hz=50"], "did you mean `100`?"),
         (&["lab", "kernels", "built+timers=periodc"], "did you mean `periodic`?"),
-        (&["lab", "kernels", "--background"], "<KERNEL>"),
-        (&["watch", "--kernel", "debian", "--plain"], "unexpected argument '--kernel'"),
+        (&["lab", "kernels", "--background"], "missing: <KERNEL>"),
+        (&["watch", "--kernel", "debian", "--plain"], "unknown option `--kernel`"),
     ];
     for (arguments, expected) in cases {
         let error = tactus.fail(2, arguments);
@@ -39,7 +42,7 @@ fn errors_of_wrong_kernels_and_times_name_the_nearest_choice() {
 fn kernels_are_an_axis_of_the_plan() {
     let tactus = Tactus::new();
     let arguments =
-        ["lab", "measure", "--kernel", "debian-rt", "--kernel", "debian:preempt=none", "--exact"];
+        ["measure", "--kernel", "debian-rt", "--kernel", "debian:preempt=none", "--exact"];
     let options = ["--mips", "250", "--load", "idle", "--plan-only", "--json"];
     let plan = tactus.succeed(&[&arguments[..], &options].concat());
     let plan: Value = serde_json::from_str(&plan).unwrap();
@@ -55,7 +58,7 @@ fn a_missing_program_is_named_with_its_package_and_no_run_is_created() {
     let tactus = Tactus::new();
     let nothing = tactus.folder().join("nothing");
     fs::create_dir(&nothing).unwrap();
-    let arguments = ["lab", "measure", "--kernel", "/no/kernel"];
+    let arguments = ["measure", "--kernel", "/no/kernel"];
     let output = tactus.command(&arguments).env("PATH", &nothing).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{error}");

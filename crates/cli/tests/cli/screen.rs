@@ -131,8 +131,12 @@ fn keys_change_the_screen_and_the_terminal_is_restored() {
     };
     assert!(plain(terminal.screen.lock().unwrap().screen()));
 
+    terminal.wait_for_text("worst case");
     terminal.press("q");
     assert_eq!(terminal.require_restored(), Some(0));
+    // The summary stays.
+    terminal.wait_for_text("max interval");
+    terminal.wait_for_text("interval 3ms");
     tactus.require_nothing_left();
 }
 

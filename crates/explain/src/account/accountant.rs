@@ -88,7 +88,12 @@ impl Accountant {
         }
         match event.kind {
             EventKind::CallEnter(call) => self.books.thread(event.thread).call = Some(call),
-            EventKind::CallExit { .. } => self.books.thread(event.thread).call = None,
+            EventKind::SystemCallEnter { call, .. } => {
+                self.books.thread(event.thread).call = names.name(call).parse().ok();
+            }
+            EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
+                self.books.thread(event.thread).call = None;
+            }
             _ => {}
         }
     }

@@ -51,7 +51,7 @@ impl End {
         call: Option<SleepingCall>,
     ) -> Self {
         let state = leaving.state;
-        if state.0 & (TaskState::DEAD.0 | TaskState::ZOMBIE.0) != 0 {
+        if state.is_dead() {
             return Self::Exited;
         }
         if state.is_stopped() {

@@ -79,15 +79,16 @@ impl Scene<'_> {
         }
         Culprit {
             name: self.names.name(slice.name).to_owned(),
+            process: super::process(slice.thread, slice.name, self.machine, self.names),
             thread: Some(slice.thread),
             priority: slice.priority,
+            base: slice.base,
         }
     }
 
     /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
-        let (name, priority) = self.machine.known(thread);
-        Culprit { name: self.names.name(name).to_owned(), thread: Some(thread), priority }
+        super::culprit(thread, self.machine, self.names)
     }
 }
 
@@ -113,6 +114,8 @@ impl<'a> Case<'a> {
         if time == Nanos::ZERO {
             return;
         }
+        let Scene { machine, names, .. } = self.scene;
+        let cause = cause.with_observers(|thread| machine.observers().include(thread, names));
         match self.parts.iter_mut().find(|part| part.cause == cause) {
             Some(part) => part.time = part.time + time,
             None => self.parts.push(Part { cause, time }),

@@ -32,7 +32,7 @@ pub(super) fn cause(slice: &Slice, names: &Dictionary) -> Option<Cause> {
 }
 
 /// The name of an interrupt or softirq that a thread waited for.
-pub(super) fn name(activity: Activity, names: &Dictionary) -> String {
+pub(crate) fn name(activity: Activity, names: &Dictionary) -> String {
     match activity {
         Activity::Vector(vector) => vector.to_string(),
         Activity::Irq { name, .. } => names.name(name).to_owned(),

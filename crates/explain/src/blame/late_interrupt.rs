@@ -2,11 +2,11 @@
 
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use super::case::Case;
+use super::case::{Case, Piece};
 use super::site::{Found, found};
 use super::steal;
 use crate::cause::{Cause, Hold};
-use crate::machine::{Activity, TimerFire};
+use crate::machine::{Activity, Slice, TimerFire};
 
 /// The maximum time the timer hardware and the CPU need to deliver an interrupt when
 /// interrupts are on.
@@ -15,6 +15,22 @@ use crate::machine::{Activity, TimerFire};
 /// cannot disable interrupts. A longer delay in such code is a vCPU stall (hypervisor
 /// or SMI).
 const DELIVERY_MAX: Nanos = Nanos::from_micros(50);
+
+/// The maximum time to leave an idle state.
+///
+/// The exit latencies of idle states are below 1 ms, except in some CPUs for tablets
+/// (`drivers/idle/intel_idle.c`). Interrupts wake an idle CPU, so a longer delay is a vCPU stall
+/// (hypervisor or SMI).
+const EXIT_MAX: Nanos = Nanos::from_millis(1);
+
+/// The cause of a piece in which an idle CPU had work to do.
+pub(super) fn idle_exit(piece: &Piece, slice: &Slice) -> Cause {
+    let cpu = slice.cpu;
+    match slice.activity {
+        Activity::Idle { state } if piece.length() <= EXIT_MAX => Cause::IdleExit { cpu, state },
+        _ => Cause::BelowKernel { cpu },
+    }
+}
 
 /// Divides the time from `from` to the wakeup at `to` for a thread that slept until the
 /// timer of `fire`.
@@ -48,7 +64,7 @@ fn slack_end(fire: &TimerFire) -> Option<Instant<Monotonic>> {
 /// [`Case::spread`] has taken out host pauses, steal time, interrupts and softirqs. In the
 /// remaining time:
 ///
-/// - The CPU was idle: C-state exit.
+/// - The CPU was idle: C-state exit, or a vCPU stall if it took longer than any C-state does.
 /// - A thread ran, and the call chain of the interrupt that ended its slice shows code in which
 ///   interrupts were on: user mode, or a function that does not enable interrupts. The delay is a
 ///   vCPU stall (hypervisor or SMI).
@@ -63,9 +79,9 @@ fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Ins
     let has_chains = scene.names.chains().len() > 0;
     let delivered = to - from <= DELIVERY_MAX;
     let stolen = !steal::stretches(scene, fire.cpu, from, to).is_empty();
-    case.spread(fire.cpu, from, to, |_, slice| {
-        if let Activity::Idle { state } = slice.activity {
-            return Cause::IdleExit { cpu: slice.cpu, state };
+    case.spread(fire.cpu, from, to, |piece, slice| {
+        if slice.activity.is_idle() {
+            return idle_exit(piece, slice);
         }
         let in_time = slice.to.min(to) - slice.from.max(from) <= DELIVERY_MAX;
         match found(slice.end_chain, scene.names) {

@@ -1,26 +1,19 @@
 //! Why a runnable thread did not run.
 
-use tactus_model::recording::{Priority, PriorityClass, ThreadId};
+use tactus_model::recording::{Priority, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Case, Piece, Scene};
+use super::late_interrupt::idle_exit;
 use super::site::{Interrupted, gave_way, interrupted_thread};
-use crate::cause::{Cause, Hold, Throttle};
+use super::throttling;
+use crate::cause::{Cause, Hold};
 use crate::machine::{Absence, Activity, Slice, Waker};
-use crate::symbol::source_name;
 
 /// How long a thread that was asked to reschedule may take for the switch itself: the
 /// end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the median, below
 /// 20 µs while events are recorded. More time means a preemption-off section.
 const SWITCH_MAX: Nanos = Nanos::from_micros(20);
-
-/// How long after the timer that ends a throttling the throttled thread may take to
-/// run.
-const AFTER_RELEASE: Nanos = Nanos::from_millis(2);
-
-/// The maximum time between the expiry of the fair server's timer and its choice of a
-/// thread.
-const BEFORE_SERVER: Nanos = Nanos::from_millis(1);
 
 /// Divides the time in which the thread of `absence` was runnable and did not run.
 pub(super) fn wait(
@@ -29,18 +22,27 @@ pub(super) fn wait(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
 ) {
-    for (cpu, from, to) in queues(case.scene, absence, from, to) {
-        wait_on(case, absence, cpu, from, to);
+    for queue in queues(case.scene, absence, from, to) {
+        wait_on(case, absence, &queue);
     }
 }
 
-/// The runqueues on which the thread waited, with start and end.
+/// The time on one CPU's runqueue.
+struct Queue {
+    cpu: u32,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+    /// Whether it ended because the thread moved to another queue.
+    moved: bool,
+}
+
+/// The runqueues on which the thread waited, in the order of time.
 fn queues(
     scene: &Scene<'_>,
     absence: &Absence,
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
-) -> Vec<(u32, Instant<Monotonic>, Instant<Monotonic>)> {
+) -> Vec<Queue> {
     let (queued_at, mut cpu) = match absence.queued {
         Some((at, cpu)) => (at, cpu),
         None if absence.slept() => (from, absence.back_cpu),
@@ -54,38 +56,37 @@ fn queues(
         if migration.at < queued_at || migration.at <= reached || migration.at >= to {
             continue;
         }
-        queues.push((cpu, reached, migration.at));
+        queues.push(Queue { cpu, from: reached, to: migration.at, moved: true });
         reached = migration.at;
         cpu = migration.to_cpu;
     }
-    queues.push((cpu, reached, to));
+    queues.push(Queue { cpu, from: reached, to, moved: false });
     queues
 }
 
-fn wait_on(
-    case: &mut Case<'_>,
-    absence: &Absence,
-    cpu: u32,
-    from: Instant<Monotonic>,
-    to: Instant<Monotonic>,
-) {
+fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
     let scene = case.scene;
+    let Queue { cpu, from, to, moved } = *queue;
     let pieces = scene.pieces(cpu, from, to);
-    let waiter = Waiter { priority: absence.priority, since: from };
-    let release = release(scene, waiter.priority, from, to);
+    let waiter = Waiter::of(absence, from);
+    let throttled = throttling::find(scene, &waiter, &pieces);
     let sections = sections(scene, absence, &waiter, &pieces);
     case.spread(cpu, from, to, |piece, slice| {
-        if let Some(rule) = throttled(scene, &waiter, release, piece, slice) {
+        let within = pieces.partition_point(|whole| whole.to <= piece.from);
+        if let Some(rule) = throttled.get(within).copied().flatten() {
             return Cause::Throttling { rule };
         }
-        if let Activity::Idle { state } = slice.activity {
+        if slice.activity.is_idle() {
             return match absence.back_at_min {
                 Some(_) => Cause::MissingSwitch { cpu },
-                None => Cause::IdleExit { cpu, state },
+                None => idle_exit(piece, slice),
             };
         }
         if slice.thread == absence.thread {
             return Cause::Switch;
+        }
+        if moved && is_stopper(scene, slice) {
+            return Cause::Moved;
         }
         if !waiter.had_asked(slice) {
             return Cause::OtherThread { thread: scene.culprit(slice) };
@@ -103,17 +104,27 @@ fn wait_on(
 }
 
 /// The thread that waits.
-struct Waiter {
-    priority: Priority,
+pub(super) struct Waiter {
+    pub(super) thread: ThreadId,
+    pub(super) priority: Priority,
     since: Instant<Monotonic>,
+    /// Since when it was surely in the queue; `None` if that was not recorded.
+    pub(super) queued: Option<Instant<Monotonic>>,
 }
 
 impl Waiter {
+    /// The thread of `absence`, which waits on one queue since `since`.
+    fn of(absence: &Absence, since: Instant<Monotonic>) -> Self {
+        let queued = match absence.queued {
+            Some((at, _)) => Some(at.max(since)),
+            None => (!absence.slept()).then_some(since),
+        };
+        Self { thread: absence.thread, priority: absence.priority, since, queued }
+    }
+
     /// Whether the scheduler must prefer the waiter to the thread of a slice.
-    fn outranks(&self, slice: &Slice) -> bool {
-        let ordinary =
-            |priority: Priority| matches!(priority.class(), PriorityClass::Ordinary { .. });
-        !ordinary(self.priority) && self.priority < slice.priority
+    pub(super) fn outranks(&self, slice: &Slice) -> bool {
+        !self.priority.is_ordinary() && self.priority < slice.priority
     }
 
     /// Whether the thread of a slice had been asked to reschedule for the waiter.
@@ -199,93 +210,8 @@ fn sections(
     sections
 }
 
-/// The timer that ended the throttling of the waiter.
-#[derive(Clone, Copy)]
-struct Release {
-    rule: Throttle,
-    at: Instant<Monotonic>,
-}
-
-/// The last release from throttling before the waiter ran.
-///
-/// The kernel's timers show it: `sched_rt_period_timer` renews the runtime of real-time
-/// threads (`kernel/sched/rt.c`), `sched_cfs_period_timer` and `sched_cfs_slack_timer`
-/// renew the quota of a control group (`kernel/sched/fair.c`), `dl_task_timer` renews
-/// the runtime of a deadline thread (`kernel/sched/deadline.c`).
-fn release(
-    scene: &Scene<'_>,
-    priority: Priority,
-    from: Instant<Monotonic>,
-    to: Instant<Monotonic>,
-) -> Option<Release> {
-    let start = scene.log.slices.partition_point(|slice| slice.to <= from);
-    scene.log.slices[start..].iter().rev().find_map(|slice| {
-        let Activity::Timer { function } = slice.activity else { return None };
-        if slice.from > to || to - slice.from > AFTER_RELEASE {
-            return None;
-        }
-        let rule = match (source_name(scene.names.function_name(function)), priority.class()) {
-            ("sched_rt_period_timer", PriorityClass::Realtime(_)) => Throttle::Realtime,
-            ("dl_task_timer", PriorityClass::Deadline) => Throttle::Deadline,
-            (
-                "sched_cfs_period_timer" | "sched_cfs_slack_timer",
-                PriorityClass::Ordinary { .. },
-            ) => Throttle::Cgroup,
-            _ => return None,
-        };
-        Some(Release { rule, at: slice.from })
-    })
-}
-
-/// The throttling rule that held the waiter back in a slice, if any.
-///
-/// The scheduler throttled the waiter if, before a release, it left the CPU idle or ran
-/// a lower-ranked thread that had not been asked to reschedule, or if it chose such a
-/// thread while the waiter was runnable.
-fn throttled(
-    scene: &Scene<'_>,
-    waiter: &Waiter,
-    release: Option<Release>,
-    piece: &Piece,
-    slice: &Slice,
-) -> Option<Throttle> {
-    let idle = matches!(slice.activity, Activity::Idle { .. });
-    let ordinary = matches!(waiter.priority.class(), PriorityClass::Ordinary { .. });
-    let passed_over = idle || waiter.outranks(slice) || (ordinary && !slice.need_resched);
-    if !passed_over || is_stopper(scene, slice) {
-        return None;
-    }
-    if let Some(release) = release
-        && piece.from < release.at
-        && !slice.need_resched
-    {
-        return Some(release.rule);
-    }
-    let chosen = slice.thread_since > waiter.since;
-    match waiter.priority.class() {
-        _ if !chosen => None,
-        PriorityClass::Ordinary { .. } => None,
-        PriorityClass::Deadline => Some(Throttle::Deadline),
-        PriorityClass::Realtime(_) if idle => Some(Throttle::Realtime),
-        PriorityClass::Realtime(_) => served_by_timer(scene, slice)
-            .then_some(Throttle::FairServer)
-            .or(Some(Throttle::Realtime)),
-    }
-}
-
-/// Whether the fair server's timer expired just before the thread of a slice came.
-fn served_by_timer(scene: &Scene<'_>, slice: &Slice) -> bool {
-    scene.log.slices.iter().any(|timer| {
-        let Activity::Timer { function } = timer.activity else { return false };
-        timer.cpu == slice.cpu
-            && timer.from <= slice.thread_since
-            && slice.thread_since - timer.from <= BEFORE_SERVER
-            && source_name(scene.names.function_name(function)) == "dl_task_timer"
-    })
-}
-
 /// Whether a slice belongs to the kernel's stopper thread, which goes before every
 /// other class and reports a real-time priority (`kernel/stop_machine.c`).
-fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
+pub(super) fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
     scene.names.name(slice.name).starts_with("migration/")
 }

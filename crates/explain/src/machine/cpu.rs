@@ -4,7 +4,7 @@ use tactus_model::recording::{Event, EventKind, FunctionId, Lost, NameId, Priori
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::charging::Charging;
-use super::observer::{Observer, Silence, Steal};
+use super::observer::{Observer, Reranked, Silence, Steal};
 use super::quantum::{Leaving, Quantum};
 use super::span::{Activity, Slice, Span};
 use super::thread::Waker;
@@ -34,6 +34,13 @@ pub(super) struct Known {
     pub(super) priority: Priority,
 }
 
+impl Known {
+    /// Whether more than its thread id is known.
+    pub(super) fn is_named(&self) -> bool {
+        self.name != NameId::UNKNOWN
+    }
+}
+
 /// A CPU at one moment of the replay.
 #[derive(Clone, Debug)]
 pub struct Cpu {
@@ -42,6 +49,8 @@ pub struct Cpu {
     current: Known,
     /// Whether `current` has more than the thread id.
     named: bool,
+    /// Another priority that the current thread had when it left a CPU last or came to this one.
+    other_priority: Option<Priority>,
     thread_since: Instant<Monotonic>,
     pub(super) watched: Option<u16>,
     need_resched: bool,
@@ -88,6 +97,7 @@ impl Cpu {
                 priority: UNKNOWN_PRIORITY,
             },
             named: false,
+            other_priority: None,
             thread_since: start,
             watched: None,
             need_resched: false,
@@ -122,6 +132,7 @@ impl Cpu {
     /// The CPU's present activity as a slice that ends at `to`; `None` before its first
     /// event.
     pub fn open_slice(&self, cpu: u32, to: Instant<Monotonic>) -> Option<Slice> {
+        let (priority, base) = self.rank();
         self.seen.then(|| Slice {
             cpu,
             from: self.slice_from,
@@ -129,7 +140,8 @@ impl Cpu {
             activity: self.activity(),
             thread: self.current.thread,
             name: self.current.name,
-            priority: self.current.priority,
+            priority,
+            base,
             thread_since: self.thread_since,
             need_resched: self.need_resched,
             end_chain: None,
@@ -222,7 +234,7 @@ impl Cpu {
         self.take(known, watched, at);
         self.quantum_began = false;
         self.quantum_began_by = came_at_min.map(|_| at);
-        self.named = known.name != NameId::UNKNOWN;
+        self.named = known.is_named();
         self.charge_known = false;
         self.need_resched = event.context.flags & ASKED_TO_GIVE_WAY != 0;
     }
@@ -352,17 +364,51 @@ impl Cpu {
     }
 
     /// Stores the name and priority of the thread that is about to leave.
-    pub(super) fn know(&mut self, known: Known) {
+    ///
+    /// A priority other than at its arrival came at an unknown moment between the two, so it
+    /// counts for the whole turn.
+    pub(super) fn know(&mut self, cpu: u32, known: Known, observer: &mut impl Observer) {
         if !self.named {
             self.current = known;
             self.named = true;
+        } else if known.priority != self.current.priority {
+            self.other_priority = Some(self.current.priority);
+            self.current.priority = known.priority;
+            let (priority, base) = self.rank();
+            observer.reranked(Reranked { cpu, since: self.thread_since, priority, base });
         }
     }
 
+    /// The higher and, if its class or real-time priority changed, the lower priority of the
+    /// current thread.
+    fn rank(&self) -> (Priority, Option<Priority>) {
+        let current = self.current.priority;
+        match self.other_priority {
+            Some(other) if !(other.is_ordinary() && current.is_ordinary()) && other != current => {
+                (current.min(other), Some(current.max(other)))
+            }
+            _ => (current, None),
+        }
+    }
+
+    /// Makes `known` the current thread, which left its last CPU with priority `left_with`.
+    pub(super) fn come(
+        &mut self,
+        known: Known,
+        left_with: Option<Priority>,
+        watched: Option<u16>,
+        at: Instant<Monotonic>,
+    ) {
+        self.take(known, watched, at);
+        // A thread whose priority was lowered meanwhile runs with the lower one from here on.
+        self.other_priority = left_with.filter(|before| *before > known.priority);
+    }
+
     /// Makes `known` the current thread.
-    pub(super) fn take(&mut self, known: Known, watched: Option<u16>, at: Instant<Monotonic>) {
+    fn take(&mut self, known: Known, watched: Option<u16>, at: Instant<Monotonic>) {
         self.current = known;
         self.named = true;
+        self.other_priority = None;
         self.watched = watched;
         self.thread_since = at;
         self.need_resched = false;

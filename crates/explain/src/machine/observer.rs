@@ -3,6 +3,7 @@
 use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::errand::Errand;
 use super::quantum::Quantum;
 use super::span::Slice;
 use super::thread::{Waker, Waking};
@@ -15,6 +16,9 @@ use super::timer::TimerFire;
 pub trait Observer {
     /// A CPU did one thing from here to there.
     fn slice(&mut self, slice: Slice) {}
+    /// The priority of a thread changed while it was on a CPU; its slices show only the one
+    /// with which it came.
+    fn reranked(&mut self, reranked: Reranked) {}
     /// A thread left a CPU, or nothing more is known about its stay.
     fn quantum(&mut self, quantum: &Quantum) {}
     /// The current thread of a CPU is not known from `from` to `to`.
@@ -33,6 +37,8 @@ pub trait Observer {
     fn steal(&mut self, steal: Steal) {}
     /// A thread went to the queue of another CPU.
     fn migration(&mut self, migration: Migration) {}
+    /// A thread inherited a priority, or returned to its own.
+    fn inheritance(&mut self, change: PriorityChange) {}
     /// A watched thread had a page fault.
     fn fault(&mut self, fault: Fault) {}
     /// A watched thread is on a CPU, but the sched_switch event is missing, and nothing
@@ -59,6 +65,8 @@ pub struct Absence {
     pub left_state: TaskState,
     /// Where in the kernel it left, if call chains were recorded.
     pub left_chain: Option<ChainId>,
+    /// What it was doing in the kernel.
+    pub errand: Errand,
     /// How it was woken; `None` if it was runnable when it left.
     pub waking: Option<Waking>,
     /// When it was queued and on which CPU's runqueue, if that was recorded.
@@ -79,9 +87,14 @@ impl Absence {
         !self.left_state.is_runnable()
     }
 
+    /// Whether the thread came back.
+    pub fn is_over(&self) -> bool {
+        self.back_at < Instant::from_nanos(u64::MAX)
+    }
+
     /// Since when the thread should have run: since it left if it did not sleep; since
-    /// its timer was due if a timer of its own woke it; otherwise since its wakeup.
-    /// `None` if it slept and there is no wakeup event.
+    /// its timer was due if a timer of its own woke it, without the slack that the kernel
+    /// may add; otherwise since its wakeup. `None` if it slept and there is no wakeup event.
     pub fn ready_at(&self) -> Option<Instant<Monotonic>> {
         if !self.slept() {
             return Some(self.left_at);
@@ -89,7 +102,7 @@ impl Absence {
         let waking = self.waking?;
         let due = match waking.by {
             Waker::Timer(fire) if fire.armed.is_some_and(|armed| armed.by == self.thread) => {
-                fire.expires()
+                fire.soft_expires()
             }
             _ => None,
         };
@@ -134,6 +147,19 @@ pub struct Steal {
     pub amount: Nanos,
 }
 
+/// A turn of a thread on a CPU in which its priority changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reranked {
+    /// The CPU.
+    pub cpu: u32,
+    /// When the thread came to the CPU.
+    pub since: Instant<Monotonic>,
+    /// The priority of its slices, see [`Slice::priority`].
+    pub priority: Priority,
+    /// See [`Slice::base`].
+    pub base: Option<Priority>,
+}
+
 /// A thread that moves to another CPU's runqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
@@ -143,6 +169,17 @@ pub struct Migration {
     pub thread: ThreadId,
     /// The target CPU.
     pub to_cpu: u32,
+}
+
+/// A thread inherits the priority of one that waits for its lock, or returns to its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityChange {
+    /// When.
+    pub at: Instant<Monotonic>,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its priority from then on.
+    pub priority: Priority,
 }
 
 /// A page fault of a watched thread.

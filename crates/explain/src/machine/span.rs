@@ -40,6 +40,11 @@ pub enum Activity {
 }
 
 impl Activity {
+    /// Whether the CPU does nothing.
+    pub const fn is_idle(self) -> bool {
+        matches!(self, Self::Idle { .. })
+    }
+
     /// Whether this is a whole interrupt or softirq, not a part of one.
     pub const fn is_entry(self) -> bool {
         matches!(self, Self::Vector(_) | Self::Irq { .. } | Self::Softirq(_))
@@ -80,8 +85,10 @@ pub struct Slice {
     pub thread: ThreadId,
     /// The thread's name.
     pub name: NameId,
-    /// The thread's priority.
+    /// The thread's priority; the highest if it changed at an unknown time.
     pub priority: Priority,
+    /// Its lower priority: before it was raised, or without what it inherits.
+    pub base: Option<Priority>,
     /// When the thread came to the CPU.
     pub thread_since: Instant<Monotonic>,
     /// Whether the thread had been asked to reschedule.

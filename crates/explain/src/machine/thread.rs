@@ -4,6 +4,7 @@ use tactus_model::recording::{ChainId, NameId, TaskState, ThreadId, Wakeup};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::cpu::{Known, UNKNOWN_PRIORITY};
+use super::errand::Errand;
 use super::observer::Absence;
 use super::span::Activity;
 use super::timer::TimerFire;
@@ -57,12 +58,21 @@ pub(super) struct ThreadState {
     pub(super) absence: Option<Absence>,
     /// A waking that came while it was present.
     early: Option<Waking>,
+    /// What it does in the kernel.
+    pub(super) errand: Errand,
 }
 
 impl ThreadState {
     pub(super) const fn unknown(thread: ThreadId) -> Self {
         let known = Known { thread, name: NameId::UNKNOWN, priority: UNKNOWN_PRIORITY };
-        Self { known, watched: None, present: false, absence: None, early: None }
+        Self {
+            known,
+            watched: None,
+            present: false,
+            absence: None,
+            early: None,
+            errand: Errand::NONE,
+        }
     }
 
     /// The thread leaves the CPU.
@@ -88,6 +98,7 @@ impl ThreadState {
             left_cpu: cpu,
             left_state: state,
             left_chain: chain,
+            errand: self.errand,
             waking: early,
             queued: None,
             back_at: Instant::from_nanos(u64::MAX),
@@ -171,6 +182,7 @@ impl ThreadState {
             left_cpu: wakeup.target_cpu,
             left_state: TaskState::SLEEPING,
             left_chain: None,
+            errand: Errand::NONE,
             waking: Some(waking),
             queued: Some((at, wakeup.target_cpu)),
             back_at: Instant::from_nanos(u64::MAX),
@@ -178,9 +190,4 @@ impl ThreadState {
             back_at_min: None,
         });
     }
-}
-
-/// Whether a thread in this state never comes back (`EXIT_DEAD` and `EXIT_ZOMBIE`).
-pub(super) const fn is_dead(state: TaskState) -> bool {
-    state.0 & 0x30 != 0
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 use tactus_model::recording::{About, Dictionary, Event, Lost, NameId, Priority, ThreadId};
 use tactus_model::result::Histogram;
 use tactus_model::sample::Sample;
-use tactus_model::time::{Instant, Monotonic};
+use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::watch::Wait;
-use super::{WaitExplanation, Waits};
+use super::{SleepEvidence, WaitExplanation, Waits};
 use crate::blame::{Scene, Window, blame};
 use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
@@ -16,13 +16,16 @@ use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
 use crate::machine::{
-    Absence, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, Waker,
+    Absence, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Reranked, Silence,
+    Slice, Steal, Waker,
 };
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
 use crate::segments::Segment;
 use crate::tally::Tally;
 use crate::task::Options;
+use crate::thread_time::Doing::{self, Unknown};
+use crate::thread_time::{Follow, INHERITED_BEFORE, Sums, THREADS_MAX, ThreadTimes};
 use crate::timeline::{draw, marks};
 
 /// How many names have waits of their own; the threads with further names share an entry.
@@ -54,13 +57,22 @@ pub(super) struct WaitExplainer<W> {
     wanted: W,
     /// The names by their numbers.
     names: NumberMap<u64, Name>,
+    /// The name of each thread, and the number of its entry if the caller asks for it.
+    entries: NumberMap<i32, (NameId, Option<u64>)>,
     others: BTreeSet<NameId>,
+    times: ThreadTimes,
+    evidence: SleepEvidence,
     /// Waits over the threshold, in order, that are divided among causes as soon as
     /// steal time would show.
     open: VecDeque<OpenWait>,
     /// At this number of slices in the log, the explainer checks what can be dropped.
     slices_enough: usize,
 }
+
+/// How far back a sleep is followed to what its waker did, unless a wait needs more. Threads
+/// that wait for work sleep as long as the recording; without a limit, all its events would
+/// stay in memory.
+const FOLLOWED_MAX: Nanos = Nanos::from_secs(5);
 
 /// The threads with one name.
 struct Name {
@@ -70,6 +82,7 @@ struct Name {
     priority: Priority,
     lengths: Lengths,
     tally: Tally,
+    sums: Sums,
 }
 
 /// A wait over the threshold that is not divided among causes yet.
@@ -86,8 +99,14 @@ struct OpenWait {
 #[derive(Default)]
 struct Watch {
     log: Log,
-    /// The absence that the last event ended.
-    ended: Option<Absence>,
+    /// What the last event ended, in the order of the replay.
+    ended: Vec<Ended>,
+}
+
+/// A stretch of a thread's time that has ended.
+enum Ended {
+    Absence(Absence),
+    Quantum(Quantum),
 }
 
 impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
@@ -103,6 +122,9 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             options,
             wanted,
             names: NumberMap::default(),
+            entries: NumberMap::default(),
+            times: ThreadTimes::default(),
+            evidence: SleepEvidence::default(),
             others: BTreeSet::new(),
             open: VecDeque::new(),
             slices_enough: Log::FEW,
@@ -115,16 +137,106 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         {
             self.divide_next(names);
         }
-        self.watch.ended = None;
+        self.watch.ended.clear();
         self.machine.step(event, &mut self.watch);
-        if let Some(absence) = self.watch.ended
-            && let Some(wait) = Wait::of(&absence, event, self.void_until)
+        self.take_ended(names);
+        if let Some(Ended::Absence(absence)) =
+            self.watch.ended.iter().rev().find(|ended| matches!(ended, Ended::Absence(_)))
+            && let Some(wait) = Wait::of(absence, event, self.void_until)
         {
-            self.take(&wait, absence, names);
+            self.take(&wait, *absence, names);
         }
         if self.watch.log.slice_count() >= self.slices_enough {
-            self.forget();
+            self.forget(names);
         }
+    }
+
+    /// Divides the time of the threads up to the end of what has just ended.
+    fn take_ended(&mut self, names: &Dictionary) {
+        for index in 0..self.watch.ended.len() {
+            match self.watch.ended[index] {
+                Ended::Absence(absence) => self.take_absence(&absence, absence.back_at, names),
+                Ended::Quantum(quantum) => self.take_quantum(&quantum, names),
+            }
+        }
+    }
+
+    fn take_quantum(&mut self, quantum: &Quantum, names: &Dictionary) {
+        let &Quantum { thread, from, to, .. } = quantum;
+        if thread.is_idle() {
+            return;
+        }
+        let known = (quantum.name, quantum.priority);
+        if let Some(number) = self.number(thread, known, names)
+            && let Some(name) = self.names.get_mut(&number)
+        {
+            self.times.take(thread, self.started, from, to, Doing::OnCpu, &mut name.sums);
+        }
+        if quantum.left.is_some_and(|left| left.state.is_dead()) {
+            self.times.end(thread);
+            self.entries.remove(&thread.0);
+        }
+    }
+
+    /// Takes an absence that ended at `until`, with it or with the recording.
+    fn take_absence(&mut self, absence: &Absence, until: Instant<Monotonic>, names: &Dictionary) {
+        let thread = absence.thread;
+        let known = self.machine.known(thread);
+        let Some(number) = self.number(thread, known, names) else { return };
+        let Some(name) = self.names.get_mut(&number) else { return };
+        // Before the end of a loss, the thread may have done anything.
+        if absence.left_at < self.void_until {
+            let from = absence.left_at;
+            return self.times.take(thread, from, from, until, Unknown, &mut name.sums);
+        }
+        if absence.slept() && absence.ready_at() != Some(absence.left_at) {
+            self.evidence.sleeps += 1;
+            self.evidence.chains += u64::from(absence.left_chain.is_some());
+        }
+        // The waker inherits the priority of a thread just before that goes to sleep.
+        let from = absence.left_at.as_nanos().saturating_sub(INHERITED_BEFORE.as_nanos());
+        let log = self.watch.log.since(Instant::from_nanos(from));
+        let scene = Scene { log, machine: &self.machine, names };
+        let log_from = self.watch.log.kept_from();
+        let follow = Follow { started: self.started, log_from, options: self.options };
+        self.times.take_absence(absence, until, &scene, follow, &mut name.sums);
+    }
+
+    /// The number of the entry for a thread of this name and priority, which is made if it does
+    /// not exist; `None` if the caller does not ask for the thread.
+    fn number(
+        &mut self,
+        thread: ThreadId,
+        (name, priority): (NameId, Priority),
+        names: &Dictionary,
+    ) -> Option<u64> {
+        if let Some((known, number)) = self.entries.get(&thread.0)
+            && *known == name
+        {
+            return *number;
+        }
+        let number = match (self.wanted)(thread, names.name(name)) {
+            true => Some(u64::from(name.index())),
+            false => {
+                self.others.insert(name);
+                None
+            }
+        };
+        let full = self.names.len() >= NAMES_MAX;
+        let number = number.map(|number| match full && !self.names.contains_key(&number) {
+            true => OTHERS,
+            false => number,
+        });
+        if let Some(number) = number {
+            let entry = self.names.entry(number);
+            let entry = entry.or_insert_with(|| Name::new(name, priority, self.options));
+            entry.threads.entry(thread.0).or_default();
+        }
+        if self.entries.len() >= THREADS_MAX {
+            self.entries.clear();
+        }
+        self.entries.insert(thread.0, (name, number));
+        number
     }
 
     pub(super) fn lost(&mut self, lost: &Lost) {
@@ -136,26 +248,38 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         while !self.open.is_empty() {
             self.divide_next(names);
         }
+        self.end(names);
+        let (times, named) = (&self.times, self.names.into_iter());
         let mut named: Vec<WaitExplanation> =
-            self.names.into_iter().map(|(number, name)| name.finish(number, names)).collect();
-        named.sort_by(|a, b| {
-            let times = b.explanation.pareto.time.cmp(&a.explanation.pareto.time);
-            times.then_with(|| a.name.cmp(&b.name))
-        });
+            named.map(|(number, name)| name.finish(number, times, names)).collect();
+        named.sort_by(|a, b| b.delayed().cmp(&a.delayed()).then_with(|| a.name.cmp(&b.name)));
         let others: BTreeSet<&str> = self.others.iter().map(|name| names.name(*name)).collect();
-        Waits { names: named, others: others.into_iter().map(str::to_owned).collect() }
+        let others = others.into_iter().map(str::to_owned).collect();
+        Waits { names: named, others, evidence: self.evidence }
+    }
+
+    /// Divides the time of all threads up to the end of the recording.
+    fn end(&mut self, names: &Dictionary) {
+        let end = self.machine.now();
+        self.watch.ended.clear();
+        self.machine.close(end, &mut self.watch);
+        self.take_ended(names);
+        let threads: Vec<ThreadId> = self.times.threads().collect();
+        for thread in threads {
+            if let Some(absence) = self.machine.absence_of(thread).copied() {
+                self.take_absence(&absence, end, names);
+            } else if let Some(number) = self.number(thread, self.machine.known(thread), names)
+                && let Some(name) = self.names.get_mut(&number)
+            {
+                self.times.take(thread, end, end, end, Unknown, &mut name.sums);
+            }
+        }
     }
 
     fn take(&mut self, wait: &Wait, absence: Absence, names: &Dictionary) {
-        if !(self.wanted)(wait.thread, names.name(wait.name)) {
-            self.others.insert(wait.name);
-            return;
-        }
-        let mut number = u64::from(wait.name.index());
-        if self.names.len() >= NAMES_MAX && !self.names.contains_key(&number) {
-            number = OTHERS;
-        }
-        let name = self.names.entry(number).or_insert_with(|| Name::new(wait, self.options));
+        let known = (wait.name, wait.priority);
+        let Some(number) = self.number(wait.thread, known, names) else { return };
+        let Some(name) = self.names.get_mut(&number) else { return };
         name.priority = name.priority.min(wait.priority);
         name.lengths.record(wait.length());
         let late = name.threads.entry(wait.thread.0).or_default();
@@ -189,6 +313,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             segments: None,
             circumstance: Circumstance::default(),
             parts: blame(&scene, &window),
+            job: None,
             timeline: None,
         };
         name.tally.count(explained.outcome);
@@ -196,32 +321,52 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             let marks = marks(wait.from, wait.to, &absences, &[], &[]);
             explained.timeline = Some(draw(&scene, wait.from, wait.to, wait.thread, marks));
         }
+        self.watch.log.learn(wait.thread, &explained.parts);
         name.tally.take(explained);
     }
 
-    /// Drops what happened before all waits that are still open.
-    fn forget(&mut self) {
+    /// Drops what happened before all waits that are still open, and before all sleeps that
+    /// may have to be followed.
+    fn forget(&mut self, names: &Dictionary) {
         let open = self.open.iter().map(|open| open.wait.from).min();
-        // A wait across a loss is not counted.
-        let waiting = self.machine.waiting_since().max(self.void_until);
+        // A wait or a sleep across a loss is not explained.
+        let waiting = self.machine.waiting_since().min(self.asleep_since(names));
+        let waiting = waiting.max(self.void_until);
         self.watch.log.forget_before(open.map_or(waiting, |open| open.min(waiting)));
         // What could not be dropped is checked again when there is twice as much.
         self.slices_enough = (2 * self.watch.log.slice_count()).max(Log::FEW);
     }
+
+    /// Since when the thread has slept that has slept longest and may have to be followed.
+    fn asleep_since(&mut self, names: &Dictionary) -> Instant<Monotonic> {
+        let now = self.machine.now();
+        let mut since = now;
+        for thread in self.entries.iter().filter(|(_, (_, number))| number.is_some()) {
+            if let Some(absence) = self.machine.absence_of(ThreadId(*thread.0))
+                && absence.left_at < since
+                && self.times.may_follow(absence, names)
+            {
+                since = absence.left_at;
+            }
+        }
+        let limit = now.as_nanos().saturating_sub(FOLLOWED_MAX.as_nanos());
+        since.max(Instant::from_nanos(limit))
+    }
 }
 
 impl Name {
-    fn new(wait: &Wait, options: Options) -> Self {
+    fn new(name: NameId, priority: Priority, options: Options) -> Self {
         Self {
-            name: wait.name,
+            name,
             threads: NumberMap::default(),
-            priority: wait.priority,
+            priority,
             lengths: Lengths::default(),
             tally: Tally::new(options),
+            sums: Sums::default(),
         }
     }
 
-    fn finish(self, number: u64, names: &Dictionary) -> WaitExplanation {
+    fn finish(self, number: u64, times: &ThreadTimes, names: &Dictionary) -> WaitExplanation {
         let mut threads: Vec<ThreadId> = self.threads.into_keys().map(ThreadId).collect();
         threads.sort_unstable();
         // Segments are reported only for a probe's samples.
@@ -239,6 +384,7 @@ impl Name {
             priority: self.priority,
             lengths: self.lengths.to_record(),
             explanation,
+            time: times.finish(self.sums, names),
         }
     }
 }
@@ -261,9 +407,17 @@ impl Observer for Watch {
         self.log.push_slice(slice);
     }
 
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
+    }
+
     fn absence(&mut self, absence: &Absence) {
-        self.ended = Some(*absence);
+        self.ended.push(Ended::Absence(*absence));
         self.log.push_absence(absence);
+    }
+
+    fn quantum(&mut self, quantum: &Quantum) {
+        self.ended.push(Ended::Quantum(*quantum));
     }
 
     fn overdue(&mut self, overdue: Overdue) {
@@ -280,5 +434,9 @@ impl Observer for Watch {
 
     fn migration(&mut self, migration: Migration) {
         self.log.push_migration(migration);
+    }
+
+    fn inheritance(&mut self, change: PriorityChange) {
+        self.log.push_inheritance(change);
     }
 }

@@ -5,6 +5,7 @@ mod host;
 mod interrupt;
 mod late_interrupt;
 mod missing_switch;
+mod observer;
 mod outcome;
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,7 +8,7 @@ fn leaving_idle_is_named_with_its_state() {
     let probe = script.thread("probe", 100, 9);
     script.switch(5, 0, PREEMPTED, probe).arm(10, 0, TIMER, 1000, 0);
     script.switch(20, 0, SLEEPING, IDLE).idle_entry(22, 0, 3);
-    script.timer_wakes(1300, 0, probe, false).idle_exit(1306, 0);
+    script.timer_wakes(1300, 0, probe, true).idle_exit(1306, 0);
     script.switch(1310, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1312);
     assert_eq!(shown(&explained)[0], "301 C-state exit of CPU 0 (idle state 3)");
@@ -99,4 +99,55 @@ fn slices_of_other_threads_after_the_flag_are_theirs() {
     script.switch(1010, 0, PREEMPTED, irq_thread).switch(1510, 0, SLEEPING, probe);
     let explained = script.explain_one(probe, 1000, 1512);
     assert_eq!(shown(&explained)[0], "500 thread irq/25-eth0 (300, rt:95)");
+}
+
+#[test]
+fn an_idle_cpu_that_takes_milliseconds_to_react_was_stalled() {
+    let mut script = Script::new(1);
+    let probe = script.thread("probe", 100, 9);
+    script.switch(5, 0, PREEMPTED, probe).arm(10, 0, TIMER, 1000, 0);
+    script.switch(20, 0, SLEEPING, IDLE).idle_entry(22, 0, 3);
+    script.timer_wakes(4260, 0, probe, true).idle_exit(4266, 0);
+    script.switch(4270, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 4272);
+    assert_eq!(shown(&explained)[0], "3260 vCPU stall of CPU 0 (hypervisor or SMI)");
+}
+
+#[test]
+fn a_thread_whose_class_changes_while_it_runs_is_named_with_both_classes() {
+    let Stage { mut script, probe, hog } = stage_of(120, 120);
+    let real_time = Thread { priority: 59, ..hog };
+    script.timer_wakes(1051, 0, probe, true).asked_no_more(0);
+    // Its sched_switch event shows the new priority.
+    script.appears(0, real_time).switch(9000, 0, SLEEPING, probe);
+    let explained = script.explain_one(probe, 1000, 9002);
+    let shown = shown(&explained);
+    assert!(shown[0].ends_with("thread hog (200, other raised to rt:40)"), "{shown:?}");
+}
+
+#[test]
+fn a_thread_that_inherits_a_priority_while_it_waits_is_named_with_both() {
+    let Stage { mut script, probe, .. } = stage();
+    let holder = script.thread("holder", 300, 120);
+    let boosted = Thread { priority: 9, ..holder };
+    script.switch(100, 0, PREEMPTED, holder).switch(200, 0, PREEMPTED, IDLE);
+    script.switch(300, 0, PREEMPTED, boosted);
+    script.timer_wakes(1000, 0, probe, false).switch(3000, 0, SLEEPING, probe);
+    let explained = script.explain_one(probe, 1000, 3002);
+    assert_eq!(shown(&explained)[0], "1995 thread holder (300, other raised to rt:90)");
+}
+
+#[test]
+fn the_stopper_thread_that_moves_the_late_thread_is_a_move() {
+    let mut script = Script::new(2);
+    let probe = script.thread("probe", 100, 120);
+    let stopper = script.thread("migration/0", 15, 0);
+    script.idle_entry(1, 1, 1).switch(5, 0, PREEMPTED, probe).arm(10, 0, TIMER, 1000, 0);
+    script.switch(20, 0, SLEEPING, IDLE);
+    script.timer_wakes(1000, 0, probe, true).switch(1010, 0, PREEMPTED, probe);
+    script.switch(1020, 0, PREEMPTED, stopper);
+    script.migrate(1200, 0, probe, 0, 1).switch(1205, 0, SLEEPING, IDLE);
+    script.need_resched(1).idle_exit(1210, 1).switch(1215, 1, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1220);
+    assert_eq!(shown(&explained)[0], "180 moved to another CPU (affinity or balance)");
 }

@@ -61,3 +61,66 @@ fn throttling_by_a_quota_is_named_by_the_timer_that_renews_it() {
     let explained = script.explain_one(probe, 1000, 60_012);
     assert_eq!(shown(&explained)[0], "58944 control group throttling (cpu.max)");
 }
+
+#[test]
+fn throttling_by_a_quota_ends_when_it_is_renewed_whoever_runs_next() {
+    let Stage { mut script, probe, .. } = stage_of(120, 120);
+    let sibling = script.thread("sibling", 101, 120);
+    script.timer_wakes(1051, 0, probe, false);
+    script.switch(1060, 0, SLEEPING, IDLE).idle_entry(1062, 0, 1);
+    script.vector_entry(60_000, 0, InterruptVector::LocalTimer);
+    script.expire(60_001, 60_005, 0, 0x55, "sched_cfs_period_timer").need_resched(0);
+    script.vector_exit(60_006, 0, InterruptVector::LocalTimer);
+    script.idle_exit(60_007, 0).switch(60_010, 0, PREEMPTED, sibling);
+    script.switch(65_010, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 65_012);
+    let shown = shown(&explained);
+    assert_eq!(shown[0], "58944 control group throttling (cpu.max)", "{shown:?}");
+    assert_eq!(shown[1], "5000 thread sibling (101, other)", "{shown:?}");
+}
+
+/// The probe waits for a spinning `hog`, through ticks that ask the hog to reschedule or not.
+fn behind_a_spinner(asks: bool) -> Vec<String> {
+    let Stage { mut script, probe, .. } = stage_of(120, 120);
+    script.timer_wakes(1051, 0, probe, false);
+    for tick in 1..10 {
+        let at = tick * 4000;
+        script.vector_entry(at, 0, InterruptVector::LocalTimer);
+        if asks {
+            script.need_resched(0);
+        }
+        script.expire(at + 1, at + 5, 0, 0x77, "tick_nohz_handler");
+        script.vector_exit(at + 6, 0, InterruptVector::LocalTimer);
+        script.asked_no_more(0).noise(at + 10, 0);
+    }
+    script.vector_entry(38_000, 0, InterruptVector::LocalTimer);
+    script.expire(38_001, 38_005, 0, 0x55, "sched_cfs_period_timer");
+    script.vector_exit(38_006, 0, InterruptVector::LocalTimer);
+    script.need_resched(0).switch(40_000, 0, PREEMPTED, probe);
+    shown(&script.explain_one(probe, 1000, 40_002))
+}
+
+#[test]
+fn ticks_that_ask_nobody_to_reschedule_show_that_the_thread_was_not_in_the_queue() {
+    let throttled = behind_a_spinner(false);
+    assert!(throttled[0].ends_with("control group throttling (cpu.max)"), "{throttled:?}");
+    let waited = behind_a_spinner(true);
+    assert!(waited[0].ends_with("thread hog (200, other)"), "{waited:?}");
+    assert!(!waited.iter().any(|cause| cause.contains("throttling")), "{waited:?}");
+}
+
+#[test]
+fn fair_server_threads_are_named_however_many_take_turns() {
+    let Stage { mut script, probe, .. } = stage_of(9, 4);
+    let fair = [script.thread("one", 300, 120), script.thread("other", 301, 120)];
+    script.timer_wakes(1002, 0, probe, false);
+    script.vector_entry(1090, 0, InterruptVector::LocalTimer);
+    script.expire(1091, 1095, 0, 0x55, "dl_task_timer");
+    script.vector_exit(1096, 0, InterruptVector::LocalTimer);
+    for turn in 0..10 {
+        script.switch(1100 + turn * 5000, 0, PREEMPTED, fair[turn as usize % 2]);
+    }
+    script.switch(51_100, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 51_102);
+    assert_eq!(shown(&explained)[0], "50000 fair server running ordinary threads");
+}

@@ -6,7 +6,7 @@ use tactus_explain::{
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, ChainId, Context, Dictionary, Event, EventKind, InterruptVector, Lost, NameId,
-    PageFault, Priority, Recording, Softirq, TaskState, ThreadId, Wakeup,
+    Observers, PageFault, Priority, ProcessId, Recording, Softirq, TaskState, ThreadId, Wakeup,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -66,6 +66,7 @@ impl Script {
                     kernel: None,
                     mechanism: None,
                     timer_tick: None,
+                    observers: Observers::default(),
                 },
                 dictionary: Dictionary::new(),
                 events: Vec::new(),
@@ -89,6 +90,19 @@ impl Script {
     /// Timers expire only at ticks with this period.
     pub fn timers_at_ticks(&mut self, tick: Nanos) -> &mut Self {
         self.recording.about.timer_tick = Some(tick);
+        self
+    }
+
+    /// These threads only observe.
+    pub fn observed_by(&mut self, observers: Observers) -> &mut Self {
+        self.recording.about.observers = observers;
+        self
+    }
+
+    /// The thread belongs to this process.
+    pub fn process(&mut self, thread: Thread, process: i32) -> &mut Self {
+        let thread = ThreadId(thread.id);
+        self.recording.dictionary.set_process(thread, ProcessId(process));
         self
     }
 

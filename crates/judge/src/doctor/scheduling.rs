@@ -172,7 +172,8 @@ fn others(facts: &MachineFacts) -> Finding {
                 "Measured tasks of lower priority wait while these tasks run.",
             )
             .fixed_by(
-                "end them, or make them ordinary: sudo chrt --other --all-tasks --pid 0 PID"
+                "end them, or make each ordinary: sudo chrt --other --pid 0 NUMBER; to list the numbers: \
+                 ps -eLo tid,class,rtprio,comm"
                     .to_owned(),
             ),
     }

@@ -35,6 +35,7 @@ pub(crate) fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
             facts_before: MachineFacts::unknown(Instant::from_nanos(0)),
             facts_after: None,
             origin: None,
+            command: None,
         },
         measurements: turns
             .into_iter()
@@ -138,7 +139,7 @@ fn deadlines_of_a_purpose_are_met_not_met_or_undecided() {
     let at_most = |purpose: &str, limit: &str| {
         Demand::Purpose(purpose.parse().unwrap(), limit.parse().unwrap())
     };
-    let seen = (Met, true, "a deadline is missed every 3.3 s or less often");
+    let seen = (Met, true, "at most one deadline in 3.3 s is missed");
     check(&run, at_most("1ms:1ms", "4/s"), false, [seen, (Met, true, "10 of 10 010 due times")]);
     // Ten in ten seconds are about one per second: too close to decide.
     check(&run, at_most("1ms:1ms", "1/s"), false, [seen, (Unsupported, false, "measure longer")]);
@@ -146,7 +147,7 @@ fn deadlines_of_a_purpose_are_met_not_met_or_undecided() {
     check(&run, at_most("1ms:1ms", "1/h"), false, [(Unsupported, false, few), (NotMet, false, "")]);
     check(&run, at_most("1ms:1ms", "1/h"), true, [(Unsupported, true, few), (NotMet, false, "")]);
     // Video frames tolerate 5 ms.
-    let frames = (Met, true, "a frame is missed every");
+    let frames = (Met, true, "at most one frame in");
     check(&run, at_most("video:60", "1/s"), false, [frames, frames]);
 }
 

@@ -55,8 +55,8 @@ fn without_misses_the_measured_time_is_the_bound() {
     // Five rounds of two seconds: a third of ten seconds.
     assert_eq!(
         verdict.words.replace(format::THIN_SPACE, " "),
-        "None of 10 000 due times in 10 s was more than 1 ms late. With 95 % confidence, a deadline \
-         is missed every 3.3 s or less often, on average (a series of misses counts once)."
+        "None of 10 000 due times in 10 s was more than 1 ms late. At 95 % confidence, at most \
+         one deadline in 3.3 s is missed on average; a series of misses counts as one."
     );
 }
 
@@ -66,6 +66,12 @@ fn missed_due_times_count_and_their_interval_contains_them() {
     let found = run("a", "", 5, 40);
     let verdict = &PurposeVerdict::of_run(&found, purpose)[1];
     assert_eq!(verdict.missed.count, 200);
+    // 200 of 10 200 periods of 1 ms.
+    let words = verdict.words.replace(format::THIN_SPACE, " ");
+    assert!(
+        words.contains("On average, one deadline is missed every 51 ms (95 % interval "),
+        "{words}"
+    );
     let [low, high] = verdict.chance_interval;
     assert!(low < verdict.chance && verdict.chance < high, "{verdict:?}");
     let period = "2ms:1ms".parse().unwrap();

@@ -171,26 +171,36 @@ impl AtMost {
 pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
     let due = format::count(verdict.due);
     let deadline = format::axis_length(verdict.deadline);
-    let rarely = format!(
-        "With 95 % confidence, a {} is missed every {} or less often, on average",
-        purpose.noun(),
-        span(verdict.at_most_one_in)
-    );
+    let (noun, confidence) = (purpose.noun(), format!("95{THIN_SPACE}%"));
     let count = verdict.missed.count;
     if count == 0 {
         return format!(
-            "None of {due} due times in {} was more than {deadline} late. {rarely} (a series of misses counts \
-             once).",
-            span(verdict.measured)
+            "None of {due} due times in {} was more than {deadline} late. At {confidence} confidence, at most one \
+             {noun} in {} is missed on average; a series of misses counts as one.",
+            span(verdict.measured),
+            span(verdict.at_most_one_in),
         );
     }
     let were = if count == 1 { "was" } else { "were" };
-    let [low, high] = verdict.chance_interval.map(share);
+    let [low, high] = verdict.chance_interval;
+    let one_in = |chance: f64| span(one_in(verdict.period, chance));
+    // With few misses, the interval contains a chance of nearly 0.
+    let rarest = if low > 0.0 { one_in(low) } else { "never".to_owned() };
     format!(
-        "{} of {due} due times {were} more than {deadline} late: {} (95 % interval {low} to {high}). {rarely}.",
+        "{} of {due} due times {were} more than {deadline} late: {} ({confidence} interval {} to {}). On average, \
+         one {noun} is missed every {} ({confidence} interval {} to {rarest}).",
         format::count(count),
         share(verdict.chance),
+        share(low),
+        share(high),
+        one_in(verdict.chance),
+        one_in(high),
     )
+}
+
+/// The average time from one miss to the next, at a chance above 0 per period.
+fn one_in(period: Nanos, chance: f64) -> Nanos {
+    Nanos::from_nanos((period.as_nanos() as f64 / chance) as u64)
 }
 
 /// What to change for better verdicts, without repetition: the interval of the cells, and a

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use tactus_model::format;
 use tactus_model::result::Shortfall;
 use tactus_model::run::{Run, RunStatus};
+use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 
 use super::cell_record::{CellRecord, named};
@@ -76,6 +77,11 @@ pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
     refused.chain(singly.into_iter().flatten()).collect()
 }
 
+/// What the samples of these cells are.
+fn kind(cells: &[CellRecord<'_>]) -> SampleKind {
+    SampleKind::of_all(cells.iter().map(|cell| cell.cell))
+}
+
 /// The shortfalls of all turns, each once, in the order of their first occurrence.
 pub fn shortfalls(run: &Run) -> Vec<&Shortfall> {
     let mut seen = BTreeSet::new();
@@ -86,17 +92,20 @@ pub fn shortfalls(run: &Run) -> Vec<&Shortfall> {
         .collect()
 }
 
+/// No turn was taken. If turns were taken and failed, [`failures`] says so.
 fn nothing_measured(run: &Run) -> Option<Finding> {
-    run.measurements
-        .is_empty()
-        .then(|| TURNS.invalidates("no turn has a result", "The run has no figures."))
+    (run.measurements.is_empty() && run.failures.is_empty()).then(|| {
+        TURNS
+            .invalidates("no turn has a result", "The run has no figures.")
+            .fixed_by(continuation(run))
+    })
 }
 
 fn cut_short(run: &Run) -> Option<Finding> {
     let plan = &run.header.plan;
     let planned = u64::from(plan.rounds) * plan.cells.len() as u64;
     let taken = (run.measurements.len() + run.failures.len()) as u64;
-    (!run.header.status.has_ended()).then(|| {
+    (taken > 0 && !run.header.status.has_ended()).then(|| {
         TURNS
             .warning(
                 format!(
@@ -133,8 +142,11 @@ fn failures(run: &Run) -> Option<Finding> {
         first.turn.round + 1,
         first.reason
     );
-    let effect = "Cells have fewer rounds than planned, or no result.";
-    Some(TURNS.warning(fact, effect).fixed_by(first.hint.clone().or_else(|| continuation(run))))
+    let finding = match run.measurements.is_empty() {
+        true => TURNS.invalidates(fact, "The run has no figures."),
+        false => TURNS.warning(fact, "Cells have fewer rounds than planned, or no result."),
+    };
+    Some(finding.fixed_by(first.hint.clone().or_else(|| continuation(run))))
 }
 
 fn unbalanced(cells: &[CellRecord<'_>]) -> Option<Finding> {
@@ -207,7 +219,7 @@ fn dropped(cells: &[CellRecord<'_>]) -> Option<Finding> {
     }
     let fact = format!(
         "{} {} dropped, most in {} ({})",
-        format::counted(dropped, "wakeup"),
+        format::counted(dropped, kind(cells).noun()),
         if dropped == 1 { "was" } else { "were" },
         worst.label,
         format::share(worst.accounting.dropped, worst.accounting.intended),
@@ -216,7 +228,10 @@ fn dropped(cells: &[CellRecord<'_>]) -> Option<Finding> {
         SAMPLES
             .invalidates(fact, "The end of a window is missing, which can change every quantile.")
     } else {
-        SAMPLES.warning(fact, "The worst wakeup may be among the dropped ones.")
+        SAMPLES.warning(
+            fact,
+            format!("The worst {} may be among the dropped ones.", kind(cells).noun()),
+        )
     };
     Some(
         found.fixed_by(
@@ -288,17 +303,20 @@ fn steal(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
         format::latency(Nanos::from_nanos(steal)),
         format::share(steal, whole),
     );
+    let samples = kind(cells).noun();
     let found = if part((steal, whole)) >= STEAL_RULES {
         STEAL.invalidates(
             fact,
-            "The hypervisor paused this VM; about that share of wakeups was hit. Even the p90 shows \
-             the host, not this machine.",
+            format!(
+                "The hypervisor paused this VM; about that share of {samples}s was hit. Even the p90 \
+                 shows the host, not this machine."
+            ),
         )
     } else {
         STEAL.warning(
             fact,
             format!(
-                "The hypervisor paused this VM; about that share of wakeups was hit. Quantiles beyond \
+                "The hypervisor paused this VM; about that share of {samples}s was hit. Quantiles beyond \
                  {} show the host rather than this machine.",
                 format::share(whole.saturating_sub(steal), whole),
             ),
@@ -336,7 +354,7 @@ fn early(cells: &[CellRecord<'_>]) -> Option<Finding> {
     let early: u64 = cells.iter().map(|cell| cell.accounting.early).sum();
     (early > 0).then(|| {
         EARLY.warning(
-            format!("{} before the due time", format::counted(early, "wakeup")),
+            format!("{} before the due time", format::counted(early, kind(cells).noun())),
             "Their latency counts as 0.",
         )
     })

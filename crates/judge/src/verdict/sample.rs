@@ -2,6 +2,7 @@
 
 use tactus_model::format;
 use tactus_model::run::Run;
+use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 use tactus_stats::narrow::Narrowness;
@@ -38,6 +39,10 @@ const SAMPLES_WANTED: u64 = 10_000;
 const DISAGREEMENT: f64 = 2.0;
 
 pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
+    // Without a result there is no sample to judge.
+    if cells.is_empty() {
+        return Vec::new();
+    }
     [few_samples(run, cells), one_round(run), rounds_disagree(run, cells), too_wide(run)]
         .into_iter()
         .flatten()
@@ -52,19 +57,18 @@ fn known(cell: &CellRecord<'_>) -> u64 {
 fn few_samples(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
     let fewest = cells.iter().min_by_key(|cell| known(cell))?;
     let seen = known(fewest);
+    let kind = SampleKind::of(fewest.cell);
+    let counted = if kind.is_due() { "due time" } else { kind.noun() };
     (seen < SAMPLES_WANTED).then(|| {
         let effect = match UnseenBound::after(seen) {
             Some(bound) => format!(
-                "Events rarer than 1 in {} wakeups cannot be excluded.",
-                format::count((1.0 / bound.rate) as u64)
+                "Events rarer than 1 in {} cannot be excluded.",
+                format::counted((1.0 / bound.rate) as u64, kind.noun())
             ),
             None => "The sample supports no conclusion.".to_owned(),
         };
-        SIZE.warning(
-            format!("only {} in {}", format::counted(seen, "due time"), fewest.label),
-            effect,
-        )
-        .fixed_by(by_measuring(run, "with a longer `--duration` or more `--rounds`"))
+        SIZE.warning(format!("only {} in {}", format::counted(seen, counted), fewest.label), effect)
+            .fixed_by(by_measuring(run, "with a longer `--duration` or more `--rounds`"))
     })
 }
 
@@ -114,6 +118,10 @@ fn rounds_disagree(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
                 fact,
                 "This is not drift: other seeds take other code paths. Compare tails over many seeds.",
             ),
+            // The files of other programs do not contain when a latency occurred.
+            false if run.header.origin.is_some() => {
+                ROUNDS.warning(fact, "The machine drifted between the rounds.")
+            }
             false => ROUNDS.warning(
                 fact,
                 "The machine drifted during the run; the drawing \"Second by second\" of its page shows when.",

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 
 use tactus_explain::{ExplainedSample, Options as ExplainOptions, ProbeTask, explain};
 use tactus_model::cpus::CpuList;
+use tactus_model::recording::Observers;
 use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{DrainerOptions, Keep, Options, RecordError, Recorder};
@@ -63,6 +65,8 @@ fn record(aside: Option<CpuList>) -> Result<Recorder, RecordError> {
     Recorder::start(Options {
         drainer: DrainerOptions { cpus: aside, ..DrainerOptions::default() },
         keep: Keep::Flight { last: REACH, limit: LIMIT },
+        // This process, and the one that shows the samples.
+        observers: Observers::of_processes([std::process::id(), parent_id()]),
         ..Options::default()
     })
 }

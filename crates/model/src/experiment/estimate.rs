@@ -9,9 +9,9 @@ use crate::time::Nanos;
 impl Plan {
     /// The approximate time to start and end a cell's process and its load.
     const CELL_OVERHEAD: Nanos = Nanos::from_millis(150);
-    /// The approximate extra time of a traced window: the kernel takes some 30 ms to end the call
-    /// chains of each event.
-    const TRACING_OVERHEAD: Nanos = Nanos::from_millis(700);
+    /// The approximate extra time of a traced window: enabling its events, storing the recording,
+    /// and removing the two instances of tracefs.
+    const TRACING_OVERHEAD: Nanos = Nanos::from_millis(400);
     /// The approximate time to boot a guest.
     const BOOT: Nanos = Nanos::from_secs(25);
     /// The approximate time to boot the guests for exact time, which stay booted for a round.

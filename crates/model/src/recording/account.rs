@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::dictionary::Dictionary;
+use super::thread::{ProcessId, ThreadId};
 use crate::cpus::CpuList;
 use crate::time::{Instant, Monotonic, Nanos};
 
@@ -13,6 +15,32 @@ crate::text::keywords! {
         /// An instance of the kernel's own tracing (tracefs); needs root.
         #[doc(alias = "ftrace")]
         Tracefs = "tracefs",
+    }
+}
+
+crate::text::keywords! {
+    /// The events with which the kernel's call chain is recorded.
+    ///
+    /// Walking the kernel's stack takes longer than recording the event itself, so call
+    /// chains are taken only where nothing else gives the information.
+    pub enum CallChains: "choice of call chains" {
+        /// No events.
+        Never = "never",
+        /// The entries of interrupts: the chain shows where the interrupt found the CPU.
+        AtInterrupts = "interrupts",
+        /// Interrupt entries, and switches whose thread goes to sleep: the chain shows in which
+        /// system call or fault it sleeps, and on what.
+        AtSleeps = "sleeps",
+        /// Interrupt entries and all switches: the chain of a switch shows where the thread
+        /// rescheduled.
+        Always = "all",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the macro of words has no default variant")]
+impl Default for CallChains {
+    fn default() -> Self {
+        Self::Never
     }
 }
 
@@ -38,6 +66,42 @@ pub struct About {
     /// high-resolution timers, and in recordings from before this field existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_tick: Option<Nanos>,
+    /// The threads of the recorder and of the program that requested it; none in recordings from
+    /// before this field existed.
+    #[serde(default, skip_serializing_if = "Observers::is_empty")]
+    pub observers: Observers,
+}
+
+/// Who ran only because something was measured or recorded. Their time is an effect of the
+/// observation, not of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observers {
+    /// Processes that only observe, e.g. the one that shows the progress.
+    #[serde(default)]
+    pub processes: Vec<ProcessId>,
+    /// Threads of processes that also have other threads, e.g. measured ones.
+    #[serde(default)]
+    pub threads: Vec<ThreadId>,
+}
+
+impl Observers {
+    /// All threads of these processes.
+    pub fn of_processes(numbers: impl IntoIterator<Item = u32>) -> Self {
+        // The kernel's numbers fit.
+        let processes = numbers.into_iter().map(|number| ProcessId(number as i32)).collect();
+        Self { processes, threads: Vec::new() }
+    }
+
+    /// Whether nobody is known to observe.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty() && self.threads.is_empty()
+    }
+
+    /// Whether `thread` only observes. Its process is looked up in `names`.
+    pub fn include(&self, thread: ThreadId, names: &Dictionary) -> bool {
+        self.threads.contains(&thread)
+            || names.process_of(thread).is_some_and(|process| self.processes.contains(&process))
+    }
 }
 
 impl About {
@@ -54,6 +118,12 @@ pub struct AbsentEvent {
     pub event: String,
     /// The reason, in a sentence.
     pub reason: String,
+}
+
+impl AbsentEvent {
+    /// The reason for an event that the kernel was built without, or that this kind of machine does
+    /// not have.
+    pub const NOT_IN_KERNEL: &str = "this kernel does not have the event";
 }
 
 /// Events lost on one CPU. Every sample that overlaps the gap is void.
@@ -167,6 +237,19 @@ mod tests {
         assert!(account(10, None).balances());
         assert!(CpuAccount { cpu: 0, counted: 11, read: 10, lost: 1 }.balances());
         assert!(!CpuAccount { cpu: 0, counted: 9, read: 10, lost: 0 }.balances());
+    }
+
+    #[test]
+    fn an_observer_is_a_thread_or_any_thread_of_a_process() {
+        let mut names = Dictionary::new();
+        for (thread, process) in [(7, 7), (8, 7), (21, 20), (22, 20)] {
+            names.set_process(ThreadId(thread), ProcessId(process));
+        }
+        let observers =
+            Observers { processes: vec![ProcessId(7)], threads: vec![ThreadId(21), ThreadId(40)] };
+        let include = |thread| observers.include(ThreadId(thread), &names);
+        assert!([7, 8, 21, 40].into_iter().all(include));
+        assert!(![20, 22, 41].into_iter().any(include));
     }
 
     #[test]

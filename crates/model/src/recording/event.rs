@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dictionary::{ChainId, FunctionId, NameId};
 use super::interrupt::{InterruptVector, Softirq};
+use super::kernel_wait::{LockKind, Reclaim};
 use super::syscall::SleepingCall;
 use super::thread::{Priority, TaskState, ThreadId};
 use crate::time::{Instant, Monotonic, Nanos};
@@ -290,6 +291,104 @@ pub enum EventKind {
     /// The handling of a page fault in kernel mode begins.
     #[doc(alias = "page_fault_kernel")]
     PageFaultKernel(PageFault),
+    /// A thread inherits the priority of a thread that waits for its lock, or returns to its own.
+    #[doc(alias = "sched_pi_setprio")]
+    InheritPriority {
+        /// The thread.
+        thread: ThreadId,
+        /// Its priority until now.
+        old: Priority,
+        /// Its priority from now on.
+        new: Priority,
+    },
+    /// The current thread finds a lock of the kernel taken.
+    #[doc(alias = "contention_begin")]
+    ContentionBegin {
+        /// The lock's address.
+        lock: u64,
+        /// The kind of lock.
+        kind: LockKind,
+    },
+    /// The current thread has the lock, or gives up.
+    #[doc(alias = "contention_end")]
+    ContentionEnd {
+        /// The lock's address.
+        lock: u64,
+        /// 0 or a negated errno(3).
+        error: i32,
+    },
+    /// The current thread begins to reclaim memory, because an allocation found none.
+    #[doc(alias = "mm_vmscan_direct_reclaim_begin")]
+    #[doc(alias = "mm_vmscan_memcg_reclaim_begin")]
+    ReclaimBegin {
+        /// The limit that was reached.
+        reclaim: Reclaim,
+        /// The wanted memory: 2 to this power pages.
+        order: u8,
+    },
+    /// The current thread has finished reclaiming memory.
+    #[doc(alias = "mm_vmscan_direct_reclaim_end")]
+    #[doc(alias = "mm_vmscan_memcg_reclaim_end")]
+    ReclaimEnd {
+        /// The limit that was reached.
+        reclaim: Reclaim,
+        /// The number of reclaimed pages.
+        pages: u64,
+    },
+    /// The current thread begins to move pages, to make adjacent ones free.
+    #[doc(alias = "mm_compaction_begin")]
+    CompactionBegin {
+        /// Whether it also waits for pages that are in use.
+        sync: bool,
+    },
+    /// The current thread has finished moving pages.
+    #[doc(alias = "mm_compaction_end")]
+    CompactionEnd {
+        /// The kernel's `enum compact_result`.
+        status: u8,
+    },
+    /// The current thread makes a request to a block device; the device may get it later and from
+    /// another thread ([`Self::BlockIssue`]).
+    #[doc(alias = "block_io_start")]
+    BlockStart {
+        /// The device's number.
+        device: u32,
+        /// The first sector.
+        sector: u64,
+        /// The number of sectors.
+        sectors: u32,
+    },
+    /// Why a thread slept that only the kernel could wake; recorded when it is woken.
+    #[doc(alias = "sched_blocked_reason")]
+    BlockedReason {
+        /// The thread.
+        thread: ThreadId,
+        /// Where it slept.
+        place: FunctionId,
+        /// Whether it waited for I/O.
+        io: bool,
+    },
+    /// The current thread enters a system call (`raw_syscalls:sys_enter`).
+    SystemCallEnter {
+        /// The kernel's name of the call.
+        call: NameId,
+        /// Its first arguments, as many as name what it may wait for; see the man page of
+        /// the call.
+        arguments: [u64; 3],
+    },
+    /// The current thread is about to return from a system call (`raw_syscalls:sys_exit`).
+    SystemCallExit {
+        /// The kernel's name of the call.
+        call: NameId,
+        /// Its return value; a negative value is a negated errno(3).
+        returned: i64,
+    },
+    /// The current thread wrote a mark: a line to `trace_marker` of tracefs.
+    #[doc(alias = "trace_marker")]
+    Mark {
+        /// The line, at most [`MARK_BYTES`](crate::limits::MARK_BYTES) long.
+        text: NameId,
+    },
 }
 
 /// The thread that is woken and its target CPU.

@@ -72,7 +72,7 @@ impl EventSource for RecordingReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Context, EventKind, ThreadId};
+    use super::super::{Context, EventKind, Observers, ThreadId};
     use super::*;
     use crate::time::{Instant, Monotonic};
 
@@ -102,6 +102,7 @@ mod tests {
                 kernel: None,
                 mechanism: None,
                 timer_tick: None,
+                observers: Observers::default(),
             },
             dictionary: Dictionary::new(),
             events: vec![idle_exit(5), idle_exit(9)],

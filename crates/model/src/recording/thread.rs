@@ -78,6 +78,11 @@ impl Priority {
         Self(prio.clamp(-1, 139) as i16)
     }
 
+    /// Whether it belongs to a time-sharing class.
+    pub fn is_ordinary(self) -> bool {
+        matches!(self.class(), PriorityClass::Ordinary { .. })
+    }
+
     /// The scheduling class that the priority stands for.
     pub fn class(self) -> PriorityClass {
         match self.0 {
@@ -138,6 +143,11 @@ impl TaskState {
     /// Whether a signal or a tracer stopped it.
     pub const fn is_stopped(self) -> bool {
         self.0 & 0x0c != 0
+    }
+
+    /// Whether the thread has exited and never comes back.
+    pub const fn is_dead(self) -> bool {
+        self.0 & (Self::DEAD.0 | Self::ZOMBIE.0) != 0
     }
 
     /// The state's letter in ps(1) and in the kernel's own output.

@@ -59,7 +59,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
 
 fn print(name: &str, costs: &[Cost], without: &[Cost]) {
     if costs.len() < without.len() {
-        println!("{name:<24} did not run");
+        println!("{name:<29} did not run");
         return;
     }
     let each = |cost: &dyn Fn(&Cost, &Cost) -> f64| -> [f64; 3] {
@@ -75,7 +75,7 @@ fn print(name: &str, costs: &[Cost], without: &[Cost]) {
     };
     let lost: u64 = costs.iter().map(|cost| cost.lost).sum();
     println!(
-        "{name:<24} {:>5.0} ({:>5.0}..{:>5.0}) {:>6.1} {:>8.1} ({:>5.1}..{:>5.1}) {:>8} {:>8} {lost:>6}",
+        "{name:<29} {:>5.0} ({:>5.0}..{:>5.0}) {:>6.1} {:>8.1} ({:>5.1}..{:>5.1}) {:>8} {:>8} {lost:>6}",
         event[1],
         event[0],
         event[2],
@@ -114,7 +114,7 @@ fn main() {
         off(|cost| cost.median) / 1e3
     );
     println!(
-        "{:<24} {:>20} {:>6} {:>23} {:>8} {:>8} {:>6}",
+        "{:<29} {:>20} {:>6} {:>23} {:>8} {:>8} {:>6}",
         "", "ns an event", "events", "sleeper, us later", "start ms", "stop ms", "lost"
     );
     for ((name, _), cost) in tracers.iter().zip(&costs) {

@@ -50,7 +50,7 @@ pub(crate) enum Running {
 /// `further` is the command of an additional tracer, for example a program of yours.
 pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
     let ours = |mechanism, events, call_chains| Tracer::Ours { mechanism, events, call_chains };
-    use CallChains::{Always, AtInterrupts, Never};
+    use CallChains::{Always, AtInterrupts, AtSleeps, Never};
     use Events::{All, Scheduler};
     use Mechanism::{Perf, Tracefs};
     let mut all = vec![
@@ -65,6 +65,8 @@ pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
         ("all by tracefs", ours(Tracefs, All, Never)),
         ("all by perf, irq chains", ours(Perf, All, AtInterrupts)),
         ("all by tracefs, irq chains", ours(Tracefs, All, AtInterrupts)),
+        ("all by perf, sleep chains", ours(Perf, All, AtSleeps)),
+        ("all by tracefs, sleep chains", ours(Tracefs, All, AtSleeps)),
         ("all by perf, chains", ours(Perf, All, Always)),
         ("all by tracefs, chains", ours(Tracefs, All, Always)),
         ("no tracer again", Tracer::Untraced),

@@ -1,8 +1,8 @@
 //! Encodes an event in few bytes: differences from the event before it, as varints.
 
 use tactus_model::recording::{
-    ChainId, Context, Event, EventKind, FunctionId, InterruptVector, NameId, PageFault, Priority,
-    SleepingCall, Softirq, TaskState, ThreadId, Wakeup,
+    ChainId, Context, Event, EventKind, FunctionId, InterruptVector, LockKind, NameId, PageFault,
+    Priority, Reclaim, SleepingCall, Softirq, TaskState, ThreadId, Wakeup,
 };
 use tactus_model::time::{Instant, Nanos};
 use tactus_model::varint::{read_signed, read_unsigned, write_signed, write_unsigned};
@@ -60,6 +60,18 @@ mod code {
     pub const WORK_END: u8 = 30;
     pub const PAGE_FAULT_USER: u8 = 31;
     pub const PAGE_FAULT_KERNEL: u8 = 32;
+    pub const INHERIT_PRIORITY: u8 = 33;
+    pub const CONTENTION_BEGIN: u8 = 34;
+    pub const CONTENTION_END: u8 = 35;
+    pub const RECLAIM_BEGIN: u8 = 36;
+    pub const RECLAIM_END: u8 = 37;
+    pub const COMPACTION_BEGIN: u8 = 38;
+    pub const COMPACTION_END: u8 = 39;
+    pub const BLOCK_START: u8 = 40;
+    pub const BLOCKED_REASON: u8 = 41;
+    pub const SYSTEM_CALL_ENTER: u8 = 42;
+    pub const SYSTEM_CALL_EXIT: u8 = 43;
+    pub const MARK: u8 = 44;
 }
 
 const fn code_of(kind: &EventKind) -> u8 {
@@ -96,10 +108,22 @@ const fn code_of(kind: &EventKind) -> u8 {
         EventKind::WorkEnd { .. } => code::WORK_END,
         EventKind::PageFaultUser(_) => code::PAGE_FAULT_USER,
         EventKind::PageFaultKernel(_) => code::PAGE_FAULT_KERNEL,
+        EventKind::InheritPriority { .. } => code::INHERIT_PRIORITY,
+        EventKind::ContentionBegin { .. } => code::CONTENTION_BEGIN,
+        EventKind::ContentionEnd { .. } => code::CONTENTION_END,
+        EventKind::ReclaimBegin { .. } => code::RECLAIM_BEGIN,
+        EventKind::ReclaimEnd { .. } => code::RECLAIM_END,
+        EventKind::CompactionBegin { .. } => code::COMPACTION_BEGIN,
+        EventKind::CompactionEnd { .. } => code::COMPACTION_END,
+        EventKind::BlockStart { .. } => code::BLOCK_START,
+        EventKind::BlockedReason { .. } => code::BLOCKED_REASON,
+        EventKind::SystemCallEnter { .. } => code::SYSTEM_CALL_ENTER,
+        EventKind::SystemCallExit { .. } => code::SYSTEM_CALL_EXIT,
+        EventKind::Mark { .. } => code::MARK,
     }
 }
 
-/// Vectors and calls in the order of their numbers in the format, which never change.
+/// Vectors, calls and kinds of reclaim in the order of their numbers in the format, which never change.
 const VECTORS: [InterruptVector; 11] = [
     InterruptVector::LocalTimer,
     InterruptVector::Reschedule,
@@ -129,6 +153,8 @@ const CALLS: [SleepingCall; 13] = [
     SleepingCall::Pause,
     SleepingCall::IoUringEnter,
 ];
+
+const RECLAIMS: [Reclaim; 2] = [Reclaim::Direct, Reclaim::Memcg];
 
 fn number_of<T: PartialEq>(values: &[T], value: &T) -> u64 {
     values.iter().position(|known| known == value).unwrap_or(values.len()) as u64
@@ -250,7 +276,8 @@ impl Coder {
                 out.signed(returned);
             }
             EventKind::SignalDeliver { signal } => out.signed(signal.into()),
-            EventKind::BlockIssue { device, sector, sectors } => {
+            EventKind::BlockIssue { device, sector, sectors }
+            | EventKind::BlockStart { device, sector, sectors } => {
                 out.number(device.into());
                 out.number(sector);
                 out.number(sectors.into());
@@ -270,6 +297,43 @@ impl Coder {
                 out.number(fault.instruction);
                 out.number(fault.error_code.into());
             }
+            EventKind::InheritPriority { thread, old, new } => {
+                out.thread(thread);
+                out.priority(old);
+                out.priority(new);
+            }
+            EventKind::ContentionBegin { lock, kind } => {
+                out.address(lock);
+                out.number(kind.0.into());
+            }
+            EventKind::ContentionEnd { lock, error } => {
+                out.address(lock);
+                out.signed(error.into());
+            }
+            EventKind::ReclaimBegin { reclaim, order } => {
+                out.number(number_of(&RECLAIMS, &reclaim));
+                out.number(order.into());
+            }
+            EventKind::ReclaimEnd { reclaim, pages } => {
+                out.number(number_of(&RECLAIMS, &reclaim));
+                out.number(pages);
+            }
+            EventKind::CompactionBegin { sync } => out.number(sync.into()),
+            EventKind::CompactionEnd { status } => out.number(status.into()),
+            EventKind::BlockedReason { thread, place, io } => {
+                out.thread(thread);
+                out.number(place.index().into());
+                out.number(io.into());
+            }
+            EventKind::SystemCallEnter { call, arguments } => {
+                out.number(call.index().into());
+                arguments.into_iter().for_each(|argument| out.number(argument));
+            }
+            EventKind::SystemCallExit { call, returned } => {
+                out.number(call.index().into());
+                out.signed(returned);
+            }
+            EventKind::Mark { text } => out.number(text.index().into()),
         }
     }
 
@@ -430,6 +494,43 @@ impl In<'_, '_> {
             }
             code::PAGE_FAULT_USER => EventKind::PageFaultUser(self.fault()?),
             code::PAGE_FAULT_KERNEL => EventKind::PageFaultKernel(self.fault()?),
+            code::INHERIT_PRIORITY => EventKind::InheritPriority {
+                thread: self.thread()?,
+                old: self.priority()?,
+                new: self.priority()?,
+            },
+            code::CONTENTION_BEGIN => {
+                EventKind::ContentionBegin { lock: self.address()?, kind: LockKind(self.narrow()?) }
+            }
+            code::CONTENTION_END => {
+                EventKind::ContentionEnd { lock: self.address()?, error: self.small()? }
+            }
+            code::RECLAIM_BEGIN => {
+                EventKind::ReclaimBegin { reclaim: self.one_of(&RECLAIMS)?, order: self.narrow()? }
+            }
+            code::RECLAIM_END => {
+                EventKind::ReclaimEnd { reclaim: self.one_of(&RECLAIMS)?, pages: self.number()? }
+            }
+            code::COMPACTION_BEGIN => EventKind::CompactionBegin { sync: self.number()? != 0 },
+            code::COMPACTION_END => EventKind::CompactionEnd { status: self.narrow()? },
+            code::BLOCK_START => EventKind::BlockStart {
+                device: self.narrow()?,
+                sector: self.number()?,
+                sectors: self.narrow()?,
+            },
+            code::BLOCKED_REASON => EventKind::BlockedReason {
+                thread: self.thread()?,
+                place: self.function()?,
+                io: self.number()? != 0,
+            },
+            code::SYSTEM_CALL_ENTER => EventKind::SystemCallEnter {
+                call: self.name()?,
+                arguments: [self.number()?, self.number()?, self.number()?],
+            },
+            code::SYSTEM_CALL_EXIT => {
+                EventKind::SystemCallExit { call: self.name()?, returned: self.signed()? }
+            }
+            code::MARK => EventKind::Mark { text: self.name()? },
             _ => return Err(BadBlock::Payload("an event has an unknown kind")),
         })
     }

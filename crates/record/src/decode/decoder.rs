@@ -177,11 +177,21 @@ impl<'a> Values<'a> {
         int(self.raw, self.fields[index])
     }
 
+    /// The number in the eight bytes at place `word` of field `index`, which is an array.
+    pub(super) fn word(&self, index: usize, word: u16) -> u64 {
+        let array = self.fields[index];
+        let offset = array.offset.saturating_add(8 * word);
+        int(self.raw, Field { offset, size: 8, ..array }) as u64
+    }
+
     /// The bytes of field `index`, or the bytes that it points to; empty if it points
-    /// outside the record.
+    /// outside the record. A field without a length is the rest of the record.
     pub(super) fn bytes(&self, index: usize) -> &'a [u8] {
         let field = self.fields[index];
         let (offset, length) = match field.place {
+            Place::Here if field.size == 0 => {
+                return self.raw.get(usize::from(field.offset)..).unwrap_or_default();
+            }
             Place::Here => (usize::from(field.offset), usize::from(field.size)),
             Place::Elsewhere | Place::After => {
                 let location = self.int(index) as u32;
@@ -281,6 +291,37 @@ mod tests {
         let (_, event) = decoder.decode(0, 0, None, &raw).unwrap();
         let EventKind::IrqEntry { irq: 11, name } = event.kind else { panic!("{event:?}") };
         assert_eq!(decoder.names().dictionary().name(name), "virtio");
+    }
+
+    #[test]
+    fn the_first_arguments_of_a_system_call_are_decoded() {
+        let fields = "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
+            \tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n";
+        let mut decoder = Decoder::default();
+        decoder.add(Layout::new(Tracepoint::SystemCallEnter, &format(443, fields)).unwrap());
+        let mut raw = common(443);
+        let read = tactus_sys::system_call::number("read").unwrap();
+        raw.extend_from_slice(&read.to_ne_bytes());
+        raw.extend([3_u64, u64::MAX, 512, 4, 5, 6].into_iter().flat_map(u64::to_ne_bytes));
+        let (_, event) = decoder.decode(0, 0, None, &raw).unwrap();
+        let EventKind::SystemCallEnter { call, arguments } = event.kind else {
+            panic!("{event:?}")
+        };
+        assert_eq!(arguments, [3, u64::MAX, 512]);
+        assert_eq!(decoder.names().dictionary().name(call), "read");
+    }
+
+    #[test]
+    fn a_field_without_a_length_is_the_rest_of_the_record() {
+        let fields = "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n";
+        let mut decoder = Decoder::default();
+        decoder.add(Layout::new(Tracepoint::Mark, &format(5, fields)).unwrap());
+        let mut raw = common(5);
+        raw.extend_from_slice(&[0; 8]);
+        raw.extend_from_slice(b"job 7 done\n\0\0\0");
+        let (_, event) = decoder.decode(0, 0, None, &raw).unwrap();
+        let EventKind::Mark { text } = event.kind else { panic!("{event:?}") };
+        assert_eq!(decoder.names().dictionary().name(text), "job 7 done");
     }
 
     #[test]

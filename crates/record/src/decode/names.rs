@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use tactus_model::limits::{MARK_BYTES, MARKS};
 use tactus_model::recording::{ChainId, Dictionary, FunctionId, NameId};
 
 /// A dictionary with fast look-up of the numbers of names and addresses in records.
@@ -14,6 +15,9 @@ pub struct Names {
     dictionary: Dictionary,
     thread_names: HashMap<u128, NameId, Mixing>,
     functions: HashMap<u64, FunctionId, Mixing>,
+    system_calls: HashMap<u64, NameId, Mixing>,
+    /// The number of different marks.
+    marks: usize,
     frames: Vec<FunctionId>,
 }
 
@@ -81,6 +85,36 @@ impl Names {
         self.dictionary.intern(&String::from_utf8_lossy(text))
     }
 
+    /// The number of the name of a system call of this machine.
+    pub fn system_call(&mut self, number: i64) -> NameId {
+        if let Some(&name) = self.system_calls.get(&(number as u64)) {
+            return name;
+        }
+        let name = match tactus_sys::system_call::name(number) {
+            Some(name) => self.dictionary.intern(name),
+            None => self.dictionary.intern(&format!("system call {number}")),
+        };
+        if self.system_calls.len() < Dictionary::LIMIT {
+            self.system_calls.insert(number as u64, name);
+        }
+        name
+    }
+
+    /// The number of a program's mark: one line, cut after [`MARK_BYTES`]. Beyond [`MARKS`]
+    /// different ones a new mark has no text.
+    pub fn mark(&mut self, bytes: &[u8]) -> NameId {
+        let line = bytes.split(|byte| matches!(byte, 0 | b'\n')).next().unwrap_or_default();
+        let text = String::from_utf8_lossy(&line[..line.len().min(MARK_BYTES)]);
+        if let Some(known) = self.dictionary.find_name(&text) {
+            return known;
+        }
+        if self.marks >= MARKS {
+            return NameId::UNKNOWN;
+        }
+        self.marks += 1;
+        self.dictionary.intern(&text)
+    }
+
     /// The number of the place at `address` in the kernel's code.
     pub fn function(&mut self, address: u64) -> FunctionId {
         if let Some(&function) = self.functions.get(&address) {
@@ -119,5 +153,38 @@ mod tests {
         assert_eq!(names.dictionary().name(full), "sixteen-bytes-ab");
         let odd = names.thread_name(&[0xff, b'x', 0]);
         assert_eq!(names.dictionary().name(odd), "\u{fffd}x");
+    }
+
+    #[test]
+    fn a_mark_is_one_bounded_line() {
+        let mut names = Names::default();
+        let mut check = |bytes: &[u8], text: &str| {
+            let mark = names.mark(bytes);
+            assert_eq!(names.dictionary().name(mark), text);
+        };
+        check(b"done\n\0\0", "done");
+        check(b"done", "done");
+        check(b"", "");
+        check(&[b'x'; 1000], &"x".repeat(MARK_BYTES));
+    }
+
+    #[test]
+    fn marks_leave_space_for_names_of_threads() {
+        let mut names = Names { marks: MARKS - 1, ..Names::default() };
+        let last = names.mark(b"last");
+        assert_eq!(names.dictionary().name(last), "last");
+        assert_eq!(names.mark(b"one too many"), NameId::UNKNOWN);
+        assert_eq!(names.mark(b"last"), last);
+    }
+
+    #[test]
+    fn a_system_call_has_its_name_or_its_number() {
+        let mut names = Names::default();
+        let mut check = |number, text: &str| {
+            let call = names.system_call(number);
+            assert_eq!(names.dictionary().name(call), text);
+        };
+        check(tactus_sys::system_call::number("futex").unwrap(), "futex");
+        check(-1, "system call -1");
     }
 }

@@ -1,8 +1,8 @@
 //! The recorded tracepoints, the fields that are read from them, and their meaning.
 
 use tactus_model::recording::{
-    EventKind, InterruptVector, PageFault, Priority, SleepingCall, Softirq, TaskState, ThreadId,
-    Wakeup,
+    EventKind, InterruptVector, LockKind, PageFault, Priority, Reclaim, SleepingCall, Softirq,
+    TaskState, ThreadId, Wakeup,
 };
 use tactus_model::time::Nanos;
 
@@ -44,10 +44,22 @@ pub enum Tracepoint {
     WorkEnd,
     PageFaultUser,
     PageFaultKernel,
+    InheritPriority,
+    ContentionBegin,
+    ContentionEnd,
+    ReclaimBegin(Reclaim),
+    ReclaimEnd(Reclaim),
+    CompactionBegin,
+    CompactionEnd,
+    BlockStart,
+    BlockedReason,
+    SystemCallEnter,
+    SystemCallExit,
+    Mark,
 }
 
 /// The tracepoints without parameters, in the order of the documentation.
-const SINGLE: [Tracepoint; 27] = [
+const SINGLE: [Tracepoint; 37] = [
     Tracepoint::Switch,
     Tracepoint::Waking,
     Tracepoint::Wakeup,
@@ -75,6 +87,16 @@ const SINGLE: [Tracepoint; 27] = [
     Tracepoint::WorkEnd,
     Tracepoint::PageFaultUser,
     Tracepoint::PageFaultKernel,
+    Tracepoint::InheritPriority,
+    Tracepoint::ContentionBegin,
+    Tracepoint::ContentionEnd,
+    Tracepoint::CompactionBegin,
+    Tracepoint::CompactionEnd,
+    Tracepoint::BlockStart,
+    Tracepoint::BlockedReason,
+    Tracepoint::SystemCallEnter,
+    Tracepoint::SystemCallExit,
+    Tracepoint::Mark,
 ];
 
 /// The state of a C-state exit (`PWR_EVENT_EXIT`).
@@ -89,6 +111,9 @@ impl Tracepoint {
         }
         for &call in SleepingCall::ALL {
             all.extend([Self::CallEnter(call), Self::CallExit(call)]);
+        }
+        for &reclaim in Reclaim::ALL {
+            all.extend([Self::ReclaimBegin(reclaim), Self::ReclaimEnd(reclaim)]);
         }
         all
     }
@@ -127,8 +152,43 @@ impl Tracepoint {
             Self::WorkEnd => "workqueue/workqueue_execute_end",
             Self::PageFaultUser => "exceptions/page_fault_user",
             Self::PageFaultKernel => "exceptions/page_fault_kernel",
+            Self::InheritPriority => "sched/sched_pi_setprio",
+            Self::ContentionBegin => "lock/contention_begin",
+            Self::ContentionEnd => "lock/contention_end",
+            Self::ReclaimBegin(reclaim) => {
+                return format!("vmscan/mm_vmscan_{reclaim}_reclaim_begin");
+            }
+            Self::ReclaimEnd(reclaim) => return format!("vmscan/mm_vmscan_{reclaim}_reclaim_end"),
+            Self::CompactionBegin => "compaction/mm_compaction_begin",
+            Self::CompactionEnd => "compaction/mm_compaction_end",
+            Self::BlockStart => "block/block_io_start",
+            Self::BlockedReason => "sched/sched_blocked_reason",
+            Self::SystemCallEnter => "raw_syscalls/sys_enter",
+            Self::SystemCallExit => "raw_syscalls/sys_exit",
+            Self::Mark => "ftrace/print",
         };
         name.to_owned()
+    }
+
+    /// What a recording does not show if the kernel lacks the event; `None` if the event's name
+    /// says so.
+    pub const fn unknown_without(self) -> Option<&'static str> {
+        Some(match self {
+            Self::InheritPriority => "an inherited priority shows only at switches",
+            Self::ContentionBegin | Self::ContentionEnd => {
+                "only call chains show waits for a lock of the kernel"
+            }
+            Self::ReclaimBegin(_)
+            | Self::ReclaimEnd(_)
+            | Self::CompactionBegin
+            | Self::CompactionEnd => "only call chains show waits for memory",
+            Self::BlockStart => "the thread that made a block request is unknown",
+            Self::BlockedReason => "only call chains show where a thread was blocked",
+            Self::SystemCallEnter | Self::SystemCallExit => {
+                "the arguments of system calls are unknown"
+            }
+            _ => return None,
+        })
     }
 
     /// The fields to read, in the order in which [`Self::event`] takes them.
@@ -160,10 +220,21 @@ impl Tracepoint {
             Self::Idle => &["state"],
             Self::CallExit(_) => &["ret"],
             Self::SignalDeliver => &["sig"],
-            Self::BlockIssue => &["dev", "sector", "nr_sector"],
+            Self::BlockIssue | Self::BlockStart => &["dev", "sector", "nr_sector"],
             Self::BlockComplete => &["dev", "sector", "nr_sector", "error"],
             Self::WorkStart | Self::WorkEnd => &["work", "function"],
             Self::PageFaultUser | Self::PageFaultKernel => &["address", "ip", "error_code"],
+            Self::InheritPriority => &["pid", "oldprio", "newprio"],
+            Self::ContentionBegin => &["lock_addr", "flags"],
+            Self::ContentionEnd => &["lock_addr", "ret"],
+            Self::ReclaimBegin(_) => &["order"],
+            Self::ReclaimEnd(_) => &["nr_reclaimed"],
+            Self::CompactionBegin => &["sync"],
+            Self::CompactionEnd => &["status"],
+            Self::BlockedReason => &["pid", "caller", "io_wait"],
+            Self::SystemCallEnter => &["id", "args"],
+            Self::SystemCallExit => &["id", "ret"],
+            Self::Mark => &["buf"],
         }
     }
 
@@ -265,6 +336,37 @@ impl Tracepoint {
             }
             Self::PageFaultUser => EventKind::PageFaultUser(fault()),
             Self::PageFaultKernel => EventKind::PageFaultKernel(fault()),
+            Self::InheritPriority => {
+                EventKind::InheritPriority { thread: thread(0), old: priority(1), new: priority(2) }
+            }
+            Self::ContentionBegin => {
+                EventKind::ContentionBegin { lock: address(0), kind: LockKind(int(1) as u8) }
+            }
+            Self::ContentionEnd => {
+                EventKind::ContentionEnd { lock: address(0), error: int(1) as i32 }
+            }
+            Self::ReclaimBegin(reclaim) => EventKind::ReclaimBegin { reclaim, order: int(0) as u8 },
+            Self::ReclaimEnd(reclaim) => EventKind::ReclaimEnd { reclaim, pages: address(0) },
+            Self::CompactionBegin => EventKind::CompactionBegin { sync: int(0) != 0 },
+            Self::CompactionEnd => EventKind::CompactionEnd { status: int(0) as u8 },
+            Self::BlockStart => EventKind::BlockStart {
+                device: int(0) as u32,
+                sector: address(1),
+                sectors: int(2) as u32,
+            },
+            Self::BlockedReason => EventKind::BlockedReason {
+                thread: thread(0),
+                place: names.function(address(1)),
+                io: int(2) != 0,
+            },
+            Self::SystemCallEnter => EventKind::SystemCallEnter {
+                call: names.system_call(int(0)),
+                arguments: [0, 1, 2].map(|index| values.word(1, index)),
+            },
+            Self::SystemCallExit => {
+                EventKind::SystemCallExit { call: names.system_call(int(0)), returned: int(1) }
+            }
+            Self::Mark => EventKind::Mark { text: names.mark(values.bytes(0)) },
         }
     }
 }

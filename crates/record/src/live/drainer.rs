@@ -49,7 +49,7 @@ pub(super) struct Held {
 pub(super) struct Drainer {
     pub(super) opened: Opened,
     pub(super) started: Instant<Monotonic>,
-    pub(super) symbols: Arc<Symbols>,
+    pub(super) drain: Drain,
     pub(super) options: DrainerOptions,
     pub(super) waker: Arc<Waker>,
     pub(super) requests: Receiver<DrainRequest>,
@@ -70,7 +70,7 @@ impl Drainer {
         let shortfalls = prepare(&self.options)?;
         self.opened.shortfalls.extend(shortfalls);
         let cpu_time_before = tactus_sys::usage::of_this_thread()?.cpu_time;
-        let mut drain = Drain::new(&mut self.opened, self.started, self.symbols);
+        let mut drain = self.drain;
         loop {
             let has_room = self.held.bytes.load(Ordering::Relaxed) < self.held.limit;
             let (to_poll, sleep) = if has_room {
@@ -150,7 +150,7 @@ fn prepare(options: &DrainerOptions) -> Result<Vec<Shortfall>, SysError> {
 }
 
 /// The state between two drains.
-struct Drain {
+pub(super) struct Drain {
     intake: Intake,
     cpus: CpuList,
     symbols: Arc<Symbols>,
@@ -163,7 +163,12 @@ struct Drain {
 }
 
 impl Drain {
-    fn new(opened: &mut Opened, started: Instant<Monotonic>, symbols: Arc<Symbols>) -> Self {
+    /// Starts at `started`, when the events were enabled: it also looks at all present threads.
+    pub(super) fn new(
+        opened: &mut Opened,
+        started: Instant<Monotonic>,
+        symbols: Arc<Symbols>,
+    ) -> Self {
         let mut decoder = std::mem::take(&mut opened.decoder);
         super::threads::add_processes(decoder.names().dictionary_mut());
         let (cpus, size) = (opened.cpus.clone(), opened.buffers.size());

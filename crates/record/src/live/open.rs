@@ -26,7 +26,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares a recording by the mechanism that `options` ask for; their events may still change.
+    /// Prepares a recording by the mechanism that `options` ask for, with their buffers and call
+    /// chains; their events may still change.
     ///
     /// # Errors
     /// The kernel's tracepoints cannot be read, or no CPU is online.
@@ -35,7 +36,7 @@ impl Prepared {
         let cpus = online(&options.cpus)?;
         let made = match options.source {
             Source::Only(Mechanism::Perf) => Err(RecordError::NothingAsked),
-            _ => tracefs::make(&tracefs, &cpus, options.ring_size),
+            _ => tracefs::make(&tracefs, &cpus, options),
         };
         Ok(Self { tracefs, cpus, made })
     }
@@ -120,7 +121,9 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
                 Err(error) => error.to_string(),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                "this kernel does not have the event".to_owned()
+                let effect = tracepoint.unknown_without();
+                let lacking = AbsentEvent::NOT_IN_KERNEL;
+                effect.map_or(lacking.to_owned(), |effect| format!("{lacking}: {effect}"))
             }
             Err(error) => return Err(RecordError::no_tracepoints(&error)),
         };

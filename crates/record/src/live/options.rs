@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::policy::RealtimePriority;
-use tactus_model::recording::{InterruptVector, Mechanism, SleepingCall, ThreadId};
+use tactus_model::recording::{
+    CallChains, InterruptVector, Mechanism, Observers, SleepingCall, ThreadId,
+};
 use tactus_model::text::UnknownWord;
 use tactus_model::time::Nanos;
 
@@ -67,8 +69,10 @@ pub struct Options {
     /// The events with which the kernel's call chain is recorded.
     pub call_chains: CallChains,
     /// The size of each CPU's buffer in bytes, for perf a power of two; halved until
-    /// the kernel grants it.
+    /// the kernel grants it. tracefs keeps events with call chains in buffers of their own.
     pub ring_size: usize,
+    /// Who else runs only because of the recording; the recorder adds its own threads.
+    pub observers: Observers,
     /// The thread that empties the rings.
     pub drainer: DrainerOptions,
     /// Where to store the events.
@@ -78,40 +82,46 @@ pub struct Options {
     pub symbols: Option<Arc<Symbols>>,
 }
 
-/// The events with which the kernel's call chain is recorded.
-///
-/// Walking the kernel's stack takes longer than recording the event itself, so call
-/// chains are taken only where nothing else gives the information.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CallChains {
-    /// No events.
-    #[default]
-    Never,
-    /// The entries of interrupts: the chain shows where the interrupt found the CPU.
-    AtInterrupts,
-    /// Interrupt entries and switches: the chain of a switch shows where the thread
-    /// rescheduled.
-    Always,
+/// The events of a tracepoint that have call chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chained {
+    /// None.
+    None,
+    /// Those that satisfy the kernel's filter.
+    If(&'static str),
+    /// All.
+    All,
 }
 
-impl CallChains {
-    /// Whether the events of `tracepoint` have call chains. Chains of other events
-    /// would cost more than all events together and explain nothing.
-    pub(super) fn are_of(self, tracepoint: Tracepoint) -> bool {
-        match tracepoint {
+impl Chained {
+    /// Those of `sched_switch` whose thread is no longer runnable. The bits are those of
+    /// `TASK_REPORT` and of the idle state; a preempted thread has only a higher bit.
+    const SLEEPS: Self = Self::If("prev_state & 0xff");
+
+    const fn all_if(condition: bool) -> Self {
+        if condition { Self::All } else { Self::None }
+    }
+}
+
+impl Tracepoint {
+    /// Which of its events have call chains. Chains of other events would cost more than all
+    /// events together and explain nothing.
+    pub(super) fn chained(self, chains: CallChains) -> Chained {
+        match self {
             // Vectors that report faults and heat come too rarely to find a CPU doing anything,
             // and the kernel takes 30 ms to end the chains of each event.
-            Tracepoint::VectorEntry(
+            Self::VectorEntry(
                 InterruptVector::PlatformIpi
                 | InterruptVector::Spurious
                 | InterruptVector::Error
                 | InterruptVector::Thermal
                 | InterruptVector::Threshold
                 | InterruptVector::DeferredError,
-            ) => false,
-            Tracepoint::VectorEntry(_) | Tracepoint::IrqEntry => self != Self::Never,
-            Tracepoint::Switch => self == Self::Always,
-            _ => false,
+            ) => Chained::None,
+            Self::VectorEntry(_) | Self::IrqEntry => Chained::all_if(chains != CallChains::Never),
+            Self::Switch if chains == CallChains::AtSleeps => Chained::SLEEPS,
+            Self::Switch => Chained::all_if(chains == CallChains::Always),
+            _ => Chained::None,
         }
     }
 }
@@ -126,6 +136,9 @@ pub struct DrainerOptions {
     /// The maximum time between two drains, and so the maximum loss if the recorder is
     /// killed.
     pub longest_sleep: Nanos,
+    /// The fill level of a buffer, in percent, at which the kernel wakes it: the rest is for the
+    /// time until it runs.
+    pub watermark: u8,
 }
 
 /// Where to store the events.
@@ -164,6 +177,7 @@ impl Default for Options {
             only_their_scheduling: false,
             call_chains: CallChains::Never,
             ring_size: Self::RING_SIZE,
+            observers: Observers::default(),
             drainer: DrainerOptions::default(),
             keep: Keep::Memory { limit: 256 << 20 },
             symbols: None,
@@ -176,9 +190,33 @@ impl Options {
     /// the drainer may be delayed by half a second.
     pub const RING_SIZE: usize = 8 << 20;
 
-    /// Also records every sleeping call, page fault and signal of these threads.
+    /// Records what explains the wakeups of these threads: also every sleeping call, page fault
+    /// and signal of theirs, but nothing that explains only sleeps.
     pub fn of_threads(threads: &[ThreadId]) -> Self {
-        Self { tracepoints: Tracepoint::all(), only_threads: threads.to_vec(), ..Self::default() }
+        let tracepoints =
+            Tracepoint::all().into_iter().filter(|tracepoint| !tracepoint.is_of_a_sleep());
+        Self {
+            tracepoints: tracepoints.collect(),
+            only_threads: threads.to_vec(),
+            ..Self::default()
+        }
+    }
+
+    /// Records what explains every sleep of these threads: the events of the whole system, call
+    /// chains, and all system calls and page faults of theirs.
+    pub fn of_sleeps(threads: &[ThreadId]) -> Self {
+        // Each system call is recorded once.
+        let is_repeated = |tracepoint: &Tracepoint| {
+            matches!(tracepoint, Tracepoint::CallEnter(_) | Tracepoint::CallExit(_))
+        };
+        let tracepoints =
+            Tracepoint::all().into_iter().filter(|tracepoint| !is_repeated(tracepoint));
+        Self {
+            tracepoints: tracepoints.collect(),
+            only_threads: threads.to_vec(),
+            call_chains: CallChains::AtSleeps,
+            ..Self::default()
+        }
     }
 
     /// Whether the events of `tracepoint`, which apply to all threads by themselves, are
@@ -207,7 +245,7 @@ impl Options {
     pub fn of_scheduling() -> Self {
         let tracepoints = Tracepoint::of_the_system()
             .into_iter()
-            .filter(|tracepoint| !tracepoint.is_of_a_thread());
+            .filter(|tracepoint| !tracepoint.is_of_a_thread() && !tracepoint.is_of_a_sleep());
         Self { tracepoints: tracepoints.collect(), ..Self::default() }
     }
 }
@@ -215,21 +253,35 @@ impl Options {
 impl Default for DrainerOptions {
     fn default() -> Self {
         const LOWEST: RealtimePriority = RealtimePriority::new(1).expect("1 is a priority");
-        Self { priority: LOWEST, cpus: None, longest_sleep: Nanos::from_secs(1) }
+        Self { priority: LOWEST, cpus: None, longest_sleep: Nanos::from_secs(1), watermark: 25 }
+    }
+}
+
+impl DrainerOptions {
+    /// For a recording that includes a measured `window`: the drainer leaves everything in the
+    /// buffers until the end, unless one of them is nearly full.
+    #[must_use]
+    pub fn after(self, window: Nanos) -> Self {
+        // The recording starts some time before the window.
+        let longest_sleep = self.longest_sleep.max(window.saturating_mul(2));
+        Self { longest_sleep, watermark: 75, ..self }
     }
 }
 
 impl Tracepoint {
     /// The events that are recorded for all threads by default: all except page faults
     /// and the calls that mostly do other things than sleep, which on a busy machine
-    /// would outnumber everything else.
+    /// would outnumber everything else. The call chains of sleeps name those calls.
     pub fn of_the_system() -> Vec<Self> {
         Self::all().into_iter().filter(|tracepoint| !tracepoint.is_frequent()).collect()
     }
 
     fn is_frequent(self) -> bool {
         match self {
-            Self::PageFaultUser | Self::PageFaultKernel => true,
+            Self::PageFaultUser
+            | Self::PageFaultKernel
+            | Self::SystemCallEnter
+            | Self::SystemCallExit => true,
             Self::CallEnter(call) | Self::CallExit(call) => {
                 matches!(call, SleepingCall::Read | SleepingCall::Futex)
             }
@@ -246,7 +298,28 @@ impl Tracepoint {
                 | Self::PageFaultKernel
                 | Self::CallEnter(_)
                 | Self::CallExit(_)
+                | Self::SystemCallEnter
+                | Self::SystemCallExit
                 | Self::SignalDeliver
+        )
+    }
+
+    /// Whether it explains only why a thread sleeps, not why it arrives late on a CPU.
+    const fn is_of_a_sleep(self) -> bool {
+        matches!(
+            self,
+            Self::InheritPriority
+                | Self::ContentionBegin
+                | Self::ContentionEnd
+                | Self::ReclaimBegin(_)
+                | Self::ReclaimEnd(_)
+                | Self::CompactionBegin
+                | Self::CompactionEnd
+                | Self::BlockStart
+                | Self::BlockedReason
+                | Self::SystemCallEnter
+                | Self::SystemCallExit
+                | Self::Mark
         )
     }
 

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, EventAccount, EventCount, Mechanism};
+use tactus_model::recording::{AbsentEvent, CallChains, EventAccount, EventCount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::{Asked, Diagnosis};
@@ -15,7 +15,7 @@ use super::error::RecordError;
 use super::intake::{Intake, Read, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::{CallChains, Options};
+use super::options::{Chained, Options};
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
 
 /// perf counts its own disabling of preemption as the thread's.
@@ -26,8 +26,9 @@ struct Perf {
     /// One event for each CPU: it owns the ring into which all others write.
     leaders: Vec<CpuEvent>,
     rings: Vec<Ring>,
-    /// The tracepoints of each CPU, in the order of `names`.
-    tracepoints: Vec<Vec<CpuEvent>>,
+    /// The tracepoints of each CPU, each with its index into `names`. A tracepoint of which
+    /// some events have a call chain is opened twice, with filters that exclude each other.
+    tracepoints: Vec<Vec<(usize, CpuEvent)>>,
     names: Vec<String>,
     shape: RecordShape,
 }
@@ -39,7 +40,7 @@ pub(super) fn open(
     cpus: &CpuList,
 ) -> Result<Opened, RecordError> {
     let _limit = OpenFileLimit::raise();
-    let rings = Rings::open(cpus, options.ring_size)?;
+    let rings = Rings::open(cpus, options)?;
     let mut perf = Perf {
         tracepoints: cpus.iter().map(|_| Vec::new()).collect(),
         leaders: rings.leaders,
@@ -76,12 +77,13 @@ struct Rings {
 }
 
 impl Rings {
-    /// Creates a ring on each CPU, as large as the kernel grants, up to `wanted` bytes.
-    fn open(cpus: &CpuList, wanted: usize) -> Result<Self, RecordError> {
+    /// Creates a ring on each CPU, as large as the kernel grants, up to the size in `options`.
+    fn open(cpus: &CpuList, options: &Options) -> Result<Self, RecordError> {
+        let wanted = options.ring_size;
         let mut size = wanted.next_power_of_two();
         let mut refused = None;
         loop {
-            match Self::of_size(cpus, size) {
+            match Self::of_size(cpus, size, options.drainer.watermark) {
                 Ok((leaders, rings)) => {
                     let shortfall = refused.map(|errno| smaller_rings(wanted, size, errno));
                     return Ok(Self { leaders, rings, shortfall });
@@ -104,10 +106,14 @@ impl Rings {
         }
     }
 
-    fn of_size(cpus: &CpuList, size: usize) -> Result<(Vec<CpuEvent>, Vec<Ring>), SysError> {
+    fn of_size(
+        cpus: &CpuList,
+        size: usize,
+        percent: u8,
+    ) -> Result<(Vec<CpuEvent>, Vec<Ring>), SysError> {
         let (mut leaders, mut rings) = (Vec::new(), Vec::new());
         for cpu in cpus.iter() {
-            let leader = CpuEvent::tasks(cpu, watermark(size))?;
+            let leader = CpuEvent::tasks(cpu, watermark(size, percent))?;
             rings.push(Ring::map(&leader, size)?);
             leaders.push(leader);
         }
@@ -126,10 +132,9 @@ fn smaller_rings(wanted: usize, size: usize, errno: Errno) -> Shortfall {
     }
 }
 
-/// Wakes the drainer when a quarter of the ring is used: the rest is for the time until
-/// the drainer runs.
-fn watermark(ring_size: usize) -> u32 {
-    u32::try_from(ring_size / 4).unwrap_or(u32::MAX)
+/// The number of bytes in a ring at which the kernel wakes the drainer.
+fn watermark(ring_size: usize, percent: u8) -> u32 {
+    u32::try_from(ring_size / 100 * usize::from(percent)).unwrap_or(u32::MAX)
 }
 
 impl Perf {
@@ -141,31 +146,56 @@ impl Perf {
         options: &Options,
         cpus: &CpuList,
     ) -> Result<(), String> {
-        let filter = thread_filter(tracepoint, options);
-        let call_chain = match options.call_chains {
-            CallChains::Never => CallChain::Absent,
-            chains if chains.are_of(tracepoint) => CallChain::Kernel,
-            _ => CallChain::Empty,
-        };
-        let open = |(cpu, leader): (u32, &CpuEvent)| {
-            let event = CpuEvent::tracepoint(format.id, cpu, call_chain)?;
-            if let Some(filter) = &filter {
+        if tracepoint == Tracepoint::Mark {
+            return Err("perf does not record marks; fix: --source tracefs".to_owned());
+        }
+        let threads = thread_filter(tracepoint, options);
+        let open = |(cpu, leader): (u32, &CpuEvent), (call_chain, filter): &(_, Option<String>)| {
+            let event = CpuEvent::tracepoint(format.id, cpu, *call_chain)?;
+            if let Some(filter) = filter {
                 event.filter(filter)?;
             }
             event.redirect_to(leader)?;
             Ok(event)
         };
-        let events = cpus.iter().zip(&self.leaders).map(open);
-        let events: Vec<CpuEvent> = events.collect::<Result<_, SysError>>().map_err(explain)?;
-        for (tracepoints, event) in self.tracepoints.iter_mut().zip(events) {
-            tracepoints.push(event);
+        let parts = parts(options.call_chains, tracepoint, threads.as_deref());
+        let events = cpus.iter().zip(&self.leaders).map(|place| {
+            parts.iter().map(|part| open(place, part)).collect::<Result<Vec<_>, SysError>>()
+        });
+        let events: Vec<Vec<CpuEvent>> = events.collect::<Result<_, _>>().map_err(explain)?;
+        let index = self.names.len();
+        for (tracepoints, events) in self.tracepoints.iter_mut().zip(events) {
+            tracepoints.extend(events.into_iter().map(|event| (index, event)));
         }
         self.names.push(tracepoint.name());
         Ok(())
     }
 
     fn events(&self) -> impl Iterator<Item = &CpuEvent> {
-        self.leaders.iter().chain(self.tracepoints.iter().flatten())
+        self.leaders.iter().chain(self.tracepoints.iter().flatten().map(|(_, event)| event))
+    }
+}
+
+/// The perf events that together record `tracepoint`, each with its call chain and its filter.
+fn parts(
+    chains: CallChains,
+    tracepoint: Tracepoint,
+    threads: Option<&str>,
+) -> Vec<(CallChain, Option<String>)> {
+    if chains == CallChains::Never {
+        return vec![(CallChain::Absent, threads.map(str::to_owned))];
+    }
+    let and_threads = |filter: String| match threads {
+        Some(threads) => format!("({threads}) && {filter}"),
+        None => filter,
+    };
+    match tracepoint.chained(chains) {
+        Chained::None => vec![(CallChain::Empty, threads.map(str::to_owned))],
+        Chained::All => vec![(CallChain::Kernel, threads.map(str::to_owned))],
+        Chained::If(filter) => vec![
+            (CallChain::Kernel, Some(and_threads(filter.to_owned()))),
+            (CallChain::Empty, Some(and_threads(format!("!({filter})")))),
+        ],
     }
 }
 
@@ -205,7 +235,8 @@ impl Buffers for Perf {
         let mut counts = vec![(0_u64, Some(0_u64)); self.names.len()];
         for (index, tracepoints) in self.tracepoints.iter().enumerate() {
             let mut lost_here = self.leaders[index].count()?.lost.unwrap_or(0);
-            for (event, (counted, lost)) in tracepoints.iter().zip(&mut counts) {
+            for (event_index, event) in tracepoints {
+                let (counted, lost) = &mut counts[*event_index];
                 let count = event.count()?;
                 *counted = counted.wrapping_add(count.counted);
                 *lost = lost.zip(count.lost).map(|(all, here)| all + here);

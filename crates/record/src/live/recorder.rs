@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use tactus_model::recording::About;
+use tactus_model::recording::{About, Observers, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock};
 
 use super::copies::Copies;
-use super::drainer::{DrainRequest, Drainer, Held, Parcel};
+use super::drainer::{Drain, DrainRequest, Drainer, Held, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
 use super::mechanism::Opened;
@@ -98,14 +98,19 @@ impl Recorder {
             Keep::Memory { limit } | Keep::Flight { limit, .. } => limit,
         };
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit });
-        let (drainer, parcels) = Draining::start(options, prepared, held.clone())?;
-        let store = Store::open(&keep, &drainer.about)?;
-        let copies = copies(&drainer.about);
-        let writer = Writer { about: drainer.about.clone(), parcels, held, store, copies };
-        let writer = std::thread::Builder::new()
-            .name("tactus-writer".to_owned())
-            .spawn(move || writer.run())
-            .map_err(RecordError::Thread)?;
+        let (mut drainer, parcels) = Draining::start(options, prepared, held.clone())?;
+        // The writer waits for its work: what it writes first names it as an observer.
+        let (begin, work) = channel::<Writer>();
+        let (writer, id) = spawn("tactus-writer", move || match work.recv() {
+            Ok(writer) => writer.run(),
+            Err(_) => Err(RecordError::Ended("owner")),
+        })?;
+        drainer.about.observers.threads.push(id);
+        let about = drainer.about.clone();
+        let store = Store::open(&keep, &about)?;
+        let copies = copies(&about);
+        // A writer that has ended returns its error when it is joined.
+        let _ = begin.send(Writer { about, parcels, held, store, copies });
         Ok(Self { drainer, writer, keep })
     }
 
@@ -155,28 +160,28 @@ impl Draining {
         prepared: Prepared,
         held: Arc<Held>,
     ) -> Result<(Self, Receiver<Parcel>), RecordError> {
-        let opened = open(&options, prepared)?;
+        let mut opened = open(&options, prepared)?;
         let symbols = options.symbols.unwrap_or_else(|| Arc::new(Symbols::read()));
         let waker = Arc::new(Waker::new()?);
         opened.buffers.enable()?;
         let started = tactus_sys::clock::now::<Monotonic>();
-        let about = about(&opened, started);
+        // Before the drainer has its priority: this takes long, and the caller waits for it.
+        let drain = Drain::new(&mut opened, started, symbols);
+        let mut about = about(&opened, started, options.observers);
         let (requests, request_receiver) = channel();
         let (parcels, parcel_receiver) = channel();
         let drainer = Drainer {
             opened,
             started,
-            symbols,
+            drain,
             options: options.drainer,
             waker: waker.clone(),
             requests: request_receiver,
             parcels,
             held,
         };
-        let thread = std::thread::Builder::new()
-            .name(tactus_sys::facts::DRAINER.to_owned())
-            .spawn(move || drainer.run())
-            .map_err(RecordError::Thread)?;
+        let (thread, id) = spawn(tactus_sys::facts::DRAINER, move || drainer.run())?;
+        about.observers.threads.push(id);
         Ok((Self { about, thread: Some(thread), waker, requests }, parcel_receiver))
     }
 
@@ -202,7 +207,25 @@ impl Drop for Draining {
     }
 }
 
-fn about(opened: &Opened, started: Instant<Monotonic>) -> About {
+/// Starts a thread of the recorder; returns its number once it runs.
+fn spawn<T: Send + 'static>(
+    name: &'static str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<(JoinHandle<T>, ThreadId), RecordError> {
+    let (id, running) = channel();
+    let thread = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            // The caller waits for it.
+            let _ = id.send(tactus_sys::thread::current_id());
+            body()
+        })
+        .map_err(RecordError::Thread)?;
+    let id = running.recv().map_err(|_| RecordError::Ended(name))?;
+    Ok((thread, id))
+}
+
+fn about(opened: &Opened, started: Instant<Monotonic>, observers: Observers) -> About {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
     let whole = |name: &&String| !opened.absent.iter().any(|absent| absent.event == **name);
     About {
@@ -213,5 +236,6 @@ fn about(opened: &Opened, started: Instant<Monotonic>) -> About {
         kernel: release.map(|text| text.trim().to_owned()),
         mechanism: Some(opened.buffers.mechanism()),
         timer_tick: clock::timer_tick(),
+        observers,
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, Mechanism};
+use tactus_model::recording::{AbsentEvent, CallChains, CpuAccount, EventAccount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::Asked;
@@ -14,28 +14,36 @@ use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::{CallChains, Options};
+use super::options::{Chained, Options};
 use crate::decode::{
     BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
-    StackLayout,
+    StackLayout, Tracepoint,
 };
 
 /// tracefs does not count its own disabling of preemption.
 const OWN_PREEMPTION: u8 = 0;
 
-/// The fill level of a buffer, in percent, at which the kernel wakes the drainer: the
-/// rest is for the time until the drainer runs.
-const WATERMARK: &str = "25";
+/// The option that copies marks, which programs write to the kernel's first instance, into ours.
+const COPY_MARKS: &str = "options/copy_trace_marker";
 
-/// An instance with its buffers.
+/// The instances of a recording.
+///
+/// The kernel takes some 30 ms to remove a stacktrace trigger. An instance with the option
+/// `stacktrace` costs nothing at its end, so only an event that has a call chain under a condition
+/// has a trigger.
 struct Traced {
+    /// One for events without call chains or with some, then one for those that always have one, if
+    /// there are any.
+    instances: Vec<Traces>,
+    records: Records,
+    names: Vec<String>,
+}
+
+/// An instance with its open buffers.
+struct Traces {
     // Before the instance, which cannot be removed while they are open.
     cpus: Vec<Cpu>,
     instance: Instance,
-    shape: PageShape,
-    new_threads: Option<NewThreadLayout>,
-    stacks: Option<StackLayout>,
-    names: Vec<String>,
     size: usize,
 }
 
@@ -48,37 +56,95 @@ struct Cpu {
     lost: u64,
 }
 
-/// An instance with buffers, without events.
+/// Instances with buffers, without events.
 #[derive(Debug)]
 pub(super) struct Made {
-    instance: Instance,
     shape: PageShape,
-    size: usize,
-    shortfall: Option<Shortfall>,
+    plain: Bare,
+    /// For events with call chains.
+    chained: Option<(Bare, StackLayout)>,
+    shortfalls: Vec<Shortfall>,
 }
 
-/// Makes an instance with buffers of `ring_size` bytes for `cpus`.
+/// An instance with buffers of some size.
+#[derive(Debug)]
+struct Bare {
+    instance: Instance,
+    size: usize,
+}
+
+/// Makes the instances, with buffers for `cpus`.
 ///
 /// # Errors
-/// The instance cannot be created or used; perf may still work.
+/// The first instance cannot be created or used; perf may still work.
 pub(super) fn make(
     tracefs: &Tracefs,
     cpus: &CpuList,
-    ring_size: usize,
+    options: &Options,
 ) -> Result<Made, RecordError> {
     let shape = shape(tracefs)?;
+    let mut shortfalls = Vec::new();
+    let plain = bare(tracefs, cpus, options, options.ring_size, &mut shortfalls)?;
+    let chained = match options.call_chains {
+        CallChains::Never => None,
+        // Interrupts are a small part of all events.
+        CallChains::AtInterrupts | CallChains::AtSleeps => Some(options.ring_size / 4),
+        CallChains::Always => Some(options.ring_size),
+    };
+    let chained = chained.and_then(|size| {
+        chained_instance(tracefs, cpus, options, size, &mut shortfalls)
+            .map_err(|reason| shortfalls.push(no_call_chains(reason)))
+            .ok()
+    });
+    Ok(Made { shape, plain, chained, shortfalls })
+}
+
+fn bare(
+    tracefs: &Tracefs,
+    cpus: &CpuList,
+    options: &Options,
+    size: usize,
+    shortfalls: &mut Vec<Shortfall>,
+) -> Result<Bare, RecordError> {
     let instance = Instance::make(tracefs).map_err(|error| {
         let what = "create an instance of tracefs";
         RecordError::refused(what, &Asked::TracefsInstance, error.errno)
     })?;
-    let (size, shortfall) = prepare(&instance, cpus, ring_size)?;
-    Ok(Made { instance, shape, size, shortfall })
+    let (size, shortfall) = prepare(&instance, cpus, size, options.drainer.watermark)?;
+    shortfalls.extend(shortfall);
+    Ok(Bare { instance, size })
 }
 
-/// Opens the `wanted` events in a new instance.
+/// An instance that writes the kernel's call chain after every event.
+fn chained_instance(
+    tracefs: &Tracefs,
+    cpus: &CpuList,
+    options: &Options,
+    size: usize,
+    shortfalls: &mut Vec<Shortfall>,
+) -> Result<(Bare, StackLayout), String> {
+    let text = tracefs.format(StackLayout::EVENT).map_err(|error| error.to_string())?;
+    let format: Format = text.parse().map_err(|error: BadFormat| error.to_string())?;
+    let layout = StackLayout::new(&format).map_err(|error| error.to_string())?;
+    let bare = bare(tracefs, cpus, options, size, shortfalls).map_err(|error| error.to_string())?;
+    bare.instance.write("options/stacktrace", "1").map_err(|error| error.to_string())?;
+    Ok((bare, layout))
+}
+
+fn no_call_chains(reason: String) -> Shortfall {
+    Shortfall {
+        asked: "call chains".to_owned(),
+        granted: "events without call chains".to_owned(),
+        reason,
+        fix: None,
+    }
+}
+
+/// Opens the `wanted` events in instances that were made with the same `options`, except for the
+/// events.
 ///
 /// # Errors
-/// The instance cannot be used; perf may still work.
+/// The instances cannot be used; perf may still work.
 pub(super) fn open(
     made: Made,
     options: &Options,
@@ -86,39 +152,48 @@ pub(super) fn open(
     cpus: &CpuList,
     tracefs: &Tracefs,
 ) -> Result<Opened, RecordError> {
-    let Made { instance, shape, size, shortfall } = made;
-    let mut shortfalls: Vec<Shortfall> = shortfall.into_iter().collect();
-    let stacks = match call_chains(tracefs, &instance, wanted, options) {
-        Ok(stacks) => stacks,
-        Err(shortfall) => {
-            shortfalls.push(shortfall);
-            None
-        }
-    };
+    let Made { shape, plain, chained, mut shortfalls } = made;
     let mut decoder = Decoder::new(OWN_PREEMPTION);
     let mut absent = wanted.absent.clone();
     let mut names = Vec::new();
-    for (layout, outcome) in enable(&instance, wanted, options)? {
-        match (layout, outcome) {
-            (Ok(layout), (event, Ok(()))) => {
-                decoder.add(layout);
-                names.push(event);
-            }
-            (Ok(_), (event, Err(reason))) | (Err(reason), (event, _)) => {
-                absent.push(AbsentEvent { event, reason });
+    let mut add = |bare: &Bare, events: &[&(Tracepoint, Format)]| {
+        for (layout, outcome) in enable(&bare.instance, events, options)? {
+            match (layout, outcome) {
+                (Ok(layout), (event, Ok(()))) => {
+                    decoder.add(layout);
+                    names.push(event);
+                }
+                (Ok(_), (event, Err(reason))) | (Err(reason), (event, _)) => {
+                    absent.push(AbsentEvent { event, reason });
+                }
             }
         }
+        Ok::<(), RecordError>(())
+    };
+    let (with_chains, without): (Vec<_>, Vec<_>) =
+        wanted.described.iter().partition(|(event, _)| {
+            chained.is_some() && event.chained(options.call_chains) == Chained::All
+        });
+    add(&plain, &without)?;
+    if let Some((chained, _)) = &chained {
+        add(chained, &with_chains)?;
+        chains_of_some(&plain.instance, &without, options.call_chains)
+            .unwrap_or_else(|reason| shortfalls.push(no_call_chains(reason)));
     }
-    let opened = cpus.iter().map(|cpu| {
-        let files = instance.cpu(cpu, shape.page_size())?;
-        Ok(Cpu { files, read: 0, lost: 0 })
+    let new_threads = new_threads(tracefs, &plain.instance);
+    let (chained, stacks) = chained.unzip();
+    let records = Records { shape, new_threads, stacks };
+    let instances = std::iter::once(plain).chain(chained).map(|Bare { instance, size }| {
+        let opened = cpus.iter().map(|cpu| {
+            let files = instance.cpu(cpu, shape.page_size())?;
+            Ok(Cpu { files, read: 0, lost: 0 })
+        });
+        Ok(Traces { cpus: opened.collect::<Result<_, SysError>>()?, instance, size })
     });
-    let opened = opened.collect::<Result<_, SysError>>()?;
-    let new_threads = new_threads(tracefs, &instance);
-    let traced = Traced { cpus: opened, instance, shape, new_threads, stacks, names, size };
+    let instances = instances.collect::<Result<_, SysError>>()?;
     Ok(Opened {
-        names: traced.names.clone(),
-        buffers: Box::new(traced),
+        names: names.clone(),
+        buffers: Box::new(Traced { instances, records, names }),
         cpus: cpus.clone(),
         decoder,
         absent,
@@ -139,12 +214,13 @@ fn prepare(
     instance: &Instance,
     cpus: &CpuList,
     wanted: usize,
+    watermark: u8,
 ) -> Result<(usize, Option<Shortfall>), RecordError> {
     instance.write("trace_clock", "mono")?;
     // New events that do not fit are lost, instead of older ones, so a window of loss
     // has one beginning.
     instance.write("options/overwrite", "0")?;
-    instance.write("buffer_percent", WATERMARK)?;
+    instance.write("buffer_percent", &watermark.to_string())?;
     instance.write("tracing_cpumask", &mask(cpus))?;
     let mut size = wanted.max(SMALLEST_BUFFER);
     let sized = |size: usize| {
@@ -183,56 +259,57 @@ fn mask(cpus: &CpuList) -> String {
 /// The layout of a wanted event, and its name with the result of enabling it.
 type Enabled = (Result<Layout, String>, (String, Result<(), String>));
 
-/// Enables the wanted events; events of some threads only get a filter.
+/// Enables events; those of some threads only get a filter.
 fn enable(
     instance: &Instance,
-    wanted: &Wanted,
+    events: &[&(Tracepoint, Format)],
     options: &Options,
 ) -> Result<Vec<Enabled>, RecordError> {
     let mut filtered = Vec::new();
-    for (tracepoint, _) in &wanted.described {
+    for (tracepoint, _) in events {
         let written = thread_filter(*tracepoint, options).map_or(Ok(()), |filter| {
             instance.write(&format!("events/{}/filter", tracepoint.name()), &filter)
         });
         filtered.push(written);
     }
-    let names: Vec<String> = wanted.described.iter().map(|(wanted, _)| wanted.name()).collect();
-    let enabled = instance.enable(&names)?;
-    let outcomes =
-        names.into_iter().zip(filtered).zip(enabled).map(|((name, filtered), enabled)| {
-            (name, filtered.and(enabled).map_err(|error| error.to_string()))
+    let tracepoints = events.iter().map(|(tracepoint, _)| *tracepoint);
+    let named = tracepoints.filter(|tracepoint| *tracepoint != Tracepoint::Mark);
+    let names: Vec<String> = named.map(Tracepoint::name).collect();
+    let mut enabled = instance.enable(&names)?.into_iter();
+    let outcomes = events.iter().zip(filtered).map(|((tracepoint, format), filtered)| {
+        let enabled = match tracepoint {
+            // Only shows whether the kernel has the option: it is set while the instance records.
+            Tracepoint::Mark => Some(instance.write(COPY_MARKS, "0")),
+            _ => enabled.next(),
+        };
+        let outcome = filtered.and(enabled.unwrap_or(Ok(())));
+        let outcome = outcome.map_err(|error| match (tracepoint, error.errno) {
+            (Tracepoint::Mark, Errno::NOENT) => {
+                "this kernel copies no marks into an instance of tracefs".to_owned()
+            }
+            _ => error.to_string(),
         });
-    let layouts = wanted.described.iter().map(|(tracepoint, format)| {
-        Layout::new(*tracepoint, format).map_err(|error| error.to_string())
+        let layout = Layout::new(*tracepoint, format).map_err(|error| error.to_string());
+        (layout, (tracepoint.name(), outcome))
     });
-    Ok(layouts.zip(outcomes).collect())
+    Ok(outcomes.collect())
 }
 
-/// Makes the kernel write its call chain after each event that has one.
-fn call_chains(
-    tracefs: &Tracefs,
+/// Makes the kernel write its call chain after those events of an instance that have one only
+/// sometimes.
+fn chains_of_some(
     instance: &Instance,
-    wanted: &Wanted,
-    options: &Options,
-) -> Result<Option<StackLayout>, Shortfall> {
-    if options.call_chains == CallChains::Never {
-        return Ok(None);
+    events: &[&(Tracepoint, Format)],
+    chains: CallChains,
+) -> Result<(), String> {
+    for (tracepoint, _) in events {
+        if let Chained::If(filter) = tracepoint.chained(chains) {
+            let file = format!("events/{}/trigger", tracepoint.name());
+            let trigger = format!("stacktrace if {filter}");
+            instance.write(&file, &trigger).map_err(|error| error.to_string())?;
+        }
     }
-    let refused = |reason: String| Shortfall {
-        asked: "call chains".to_owned(),
-        granted: "events without call chains".to_owned(),
-        reason,
-        fix: None,
-    };
-    let text = tracefs.format(StackLayout::EVENT).map_err(|error| refused(error.to_string()))?;
-    let format: Format = text.parse().map_err(|error: BadFormat| refused(error.to_string()))?;
-    let layout = StackLayout::new(&format).map_err(|error| refused(error.to_string()))?;
-    let tracepoints = wanted.described.iter().map(|(tracepoint, _)| tracepoint);
-    for tracepoint in tracepoints.filter(|tracepoint| options.call_chains.are_of(**tracepoint)) {
-        let file = format!("events/{}/trigger", tracepoint.name());
-        instance.write(&file, "stacktrace").map_err(|error| refused(error.to_string()))?;
-    }
-    Ok(Some(layout))
+    Ok(())
 }
 
 /// Makes new threads report their processes, if the kernel has that event: without it,
@@ -244,10 +321,91 @@ fn new_threads(tracefs: &Tracefs, instance: &Instance) -> Option<NewThreadLayout
     matches!(enabled[..], [Ok(())]).then_some(layout)
 }
 
+/// How the records in the buffers are laid out.
+#[derive(Clone, Copy)]
+struct Records {
+    shape: PageShape,
+    new_threads: Option<NewThreadLayout>,
+    stacks: Option<StackLayout>,
+}
+
+impl Traced {
+    /// Copies marks into the instance from now on, or no longer, if they are recorded.
+    ///
+    /// While an instance does not record, a copy into it fails: programs then get `EBADF`, and
+    /// all older instances, the kernel's first too, miss the mark (Linux 6.18).
+    fn copy_marks(&self, on: bool) -> Result<(), SysError> {
+        match self.instances.first() {
+            Some(plain) if self.names.contains(&Tracepoint::Mark.name()) => {
+                plain.instance.write(COPY_MARKS, if on { "1" } else { "0" })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Cpu {
     fn stats(&self) -> Result<BufferStats, SysError> {
         // The kernel writes these lines since 2.6.36, and the last of them since 3.9.
         self.files.stats()?.parse().map_err(|_| SysError::new("read", Errno::PROTO))
+    }
+
+    /// Passes the records in the buffer of `size` bytes to `intake`; `last` is the time of the
+    /// last event of earlier drains. Returns the number of bytes.
+    fn drain(
+        &mut self,
+        known: &Records,
+        size: usize,
+        last: Instant<Monotonic>,
+        intake: &mut Intake,
+    ) -> Result<u64, SysError> {
+        let Records { shape, new_threads, stacks } = known;
+        let began = tactus_sys::clock::now::<Monotonic>();
+        let mut gap = Gap::new(began, last);
+        let lost_before = self.newly_lost()?;
+        // The ring has one page more than its size, and the last page may come in two
+        // parts.
+        let most = size / shape.page_size() + size_of::<u64>();
+        let mut bytes = 0;
+        // The kernel writes a chain directly after its event: all events with chains
+        // come with interrupts off.
+        let mut after_event = false;
+        for _ in 0..most {
+            let Some(page) = self.files.pages.next_page()? else { break };
+            let Ok(records) = shape.records(page) else {
+                intake.undecoded += 1;
+                continue;
+            };
+            bytes += records.bytes() as u64;
+            for record in records {
+                let Ok(PageRecord { time, raw }) = record else {
+                    intake.undecoded += 1;
+                    break;
+                };
+                self.read += 1;
+                gap.pass(time);
+                let chain = stacks.as_ref().and_then(|layout| layout.addresses(raw));
+                if let Some(addresses) = chain {
+                    if after_event {
+                        intake.chain_of_last(addresses);
+                    }
+                    after_event = false;
+                } else if let Some(thread) = new_threads.and_then(|layout| layout.thread(raw)) {
+                    intake.new_thread(time, thread);
+                } else {
+                    intake.sample(&Sample { time, weight: 1, raw }, None);
+                    after_event = true;
+                }
+            }
+        }
+        let lost_meanwhile = self.newly_lost()?;
+        let ended = tactus_sys::clock::now::<Monotonic>();
+        for (count, to) in [(lost_before, gap.to.unwrap_or(ended)), (lost_meanwhile, ended)] {
+            if count > 0 {
+                intake.lost(gap.from, to, count);
+            }
+        }
+        Ok(bytes)
     }
 
     /// The number of losses since the last call.
@@ -264,68 +422,29 @@ impl Buffers for Traced {
     }
 
     fn to_poll(&self) -> Vec<BorrowedFd<'_>> {
-        self.cpus.iter().map(|cpu| cpu.files.pages.as_fd()).collect()
+        let cpus = self.instances.iter().flat_map(|traces| &traces.cpus);
+        cpus.map(|cpu| cpu.files.pages.as_fd()).collect()
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.instances.iter().map(|traces| traces.size).sum()
     }
 
     fn enable(&self) -> Result<(), SysError> {
-        self.instance.switch(true)
+        self.instances.iter().try_for_each(|traces| traces.instance.switch(true))?;
+        self.copy_marks(true)
     }
 
     fn disable(&self) -> Result<(), SysError> {
-        self.instance.switch(false)
+        self.copy_marks(false)?;
+        self.instances.iter().try_for_each(|traces| traces.instance.switch(false))
     }
 
     fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
-        let Self { cpus, shape, new_threads, stacks, size, .. } = self;
-        let cpu = &mut cpus[index];
-        let began = tactus_sys::clock::now::<Monotonic>();
-        let mut gap = Gap::new(began, intake.last());
-        let lost_before = cpu.newly_lost()?;
-        // The ring has one page more than its size, and the last page may come in two
-        // parts.
-        let most = *size / shape.page_size() + size_of::<u64>();
+        let last = intake.last();
         let mut bytes = 0;
-        // The kernel writes a chain directly after its event: all events with chains
-        // come with interrupts off.
-        let mut after_event = false;
-        for _ in 0..most {
-            let Some(page) = cpu.files.pages.next_page()? else { break };
-            let Ok(records) = shape.records(page) else {
-                intake.undecoded += 1;
-                continue;
-            };
-            bytes += records.bytes() as u64;
-            for record in records {
-                let Ok(PageRecord { time, raw }) = record else {
-                    intake.undecoded += 1;
-                    break;
-                };
-                cpu.read += 1;
-                gap.pass(time);
-                let chain = stacks.as_ref().and_then(|layout| layout.addresses(raw));
-                if let Some(addresses) = chain {
-                    if after_event {
-                        intake.chain_of_last(addresses);
-                    }
-                    after_event = false;
-                } else if let Some(thread) = new_threads.and_then(|layout| layout.thread(raw)) {
-                    intake.new_thread(time, thread);
-                } else {
-                    intake.sample(&Sample { time, weight: 1, raw }, None);
-                    after_event = true;
-                }
-            }
-        }
-        let lost_meanwhile = cpu.newly_lost()?;
-        let ended = tactus_sys::clock::now::<Monotonic>();
-        for (count, to) in [(lost_before, gap.to.unwrap_or(ended)), (lost_meanwhile, ended)] {
-            if count > 0 {
-                intake.lost(gap.from, to, count);
-            }
+        for Traces { cpus, size, .. } in &mut self.instances {
+            bytes += cpus[index].drain(&self.records, *size, last, intake)?;
         }
         Ok(bytes)
     }
@@ -335,16 +454,22 @@ impl Buffers for Traced {
         intake: &mut Intake,
         ended: Instant<Monotonic>,
     ) -> Result<Accounts, SysError> {
-        let mut cpus = Vec::new();
-        for (index, cpu) in self.cpus.iter_mut().enumerate() {
+        let count = self.instances.first().map_or(0, |traces| traces.cpus.len());
+        let mut cpus = Vec::with_capacity(count);
+        for index in 0..count {
             intake.stand_at(index);
-            if let count @ 1.. = cpu.newly_lost()? {
-                intake.lost(intake.last(), ended, count);
+            let mut account = CpuAccount { cpu: intake.cpu(), counted: 0, read: 0, lost: 0 };
+            for traces in &mut self.instances {
+                let cpu = &mut traces.cpus[index];
+                if let count @ 1.. = cpu.newly_lost()? {
+                    intake.lost(intake.last(), ended, count);
+                }
+                let stats = cpu.stats()?;
+                account.counted += stats.counted();
+                account.read += cpu.read;
+                account.lost += stats.lost;
             }
-            let stats = cpu.stats()?;
-            let (cpu, read) = (intake.cpu(), cpu.read);
-            let (counted, lost) = (stats.counted(), stats.lost);
-            cpus.push(CpuAccount { cpu, counted, read, lost });
+            cpus.push(account);
         }
         let events = self.names.iter().zip(intake.read());
         let events = events

@@ -161,6 +161,18 @@ fn encode_kind(kind: &EventKind, dictionary: &Dictionary, out: &mut Message) -> 
         | EventKind::CallEnter(_)
         | EventKind::CallExit { .. }
         | EventKind::PageFaultUser(_)
-        | EventKind::PageFaultKernel(_) => return None,
+        | EventKind::PageFaultKernel(_)
+        | EventKind::InheritPriority { .. }
+        | EventKind::ContentionBegin { .. }
+        | EventKind::ContentionEnd { .. }
+        | EventKind::ReclaimBegin { .. }
+        | EventKind::ReclaimEnd { .. }
+        | EventKind::CompactionBegin { .. }
+        | EventKind::CompactionEnd { .. }
+        | EventKind::BlockStart { .. }
+        | EventKind::BlockedReason { .. }
+        | EventKind::SystemCallEnter { .. }
+        | EventKind::SystemCallExit { .. }
+        | EventKind::Mark { .. } => return None,
     })
 }

@@ -14,24 +14,24 @@ type EndColumn = (&'static str, &'static str, fn(End) -> bool);
 
 /// The columns of the reasons why quanta end.
 const ENDS: [EndColumn; 10] = [
-    ("slept", "It went to sleep until an event woke it", |end| matches!(end, End::Slept { .. })),
-    ("blocked", "It waited in the kernel or for a device (uninterruptible sleep)", |end| {
+    ("slept", "it went to sleep until an event woke it", |end| matches!(end, End::Slept { .. })),
+    ("blocked", "it waited in the kernel or for a device (uninterruptible sleep)", |end| {
         end == End::Blocked
     }),
-    ("tick", "The tick preempted it because other threads had waited long enough", |end| {
+    ("tick", "the tick preempted it because other threads had waited long enough", |end| {
         end == End::TickExpiry
     }),
-    ("wakeup", "A woken thread preempted it", |end| end == End::PreemptedByWoken),
-    ("priority", "A real-time or deadline thread of higher priority preempted it", |end| {
+    ("wakeup", "a woken thread preempted it", |end| end == End::PreemptedByWoken),
+    ("priority", "a real-time or deadline thread of higher priority preempted it", |end| {
         end == End::PreemptedByPriority
     }),
-    ("other", "Another thread preempted it; the reason was not recorded", |end| {
+    ("other", "another thread preempted it; the reason was not recorded", |end| {
         end == End::Preempted
     }),
-    ("yielded", "It gave up the CPU while still runnable", |end| end == End::Yielded),
-    ("migrated", "The scheduler moved it to another CPU while it ran", |end| end == End::Migrated),
-    ("stopped", "A signal or a tracer stopped it", |end| end == End::Stopped),
-    ("exited", "It exited", |end| end == End::Exited),
+    ("yielded", "it gave up the CPU while still runnable", |end| end == End::Yielded),
+    ("migrated", "the scheduler moved it to another CPU while it ran", |end| end == End::Migrated),
+    ("stopped", "a signal or a tracer stopped it", |end| end == End::Stopped),
+    ("exited", "it exited", |end| end == End::Exited),
 ];
 
 /// A row of the usage table: one account, or time outside the accounts shown.
@@ -89,32 +89,39 @@ pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Col
     vec![
         Column::names(by.head(), &rows, |row| Entry::text(name(row, by))),
         Column::of("threads", &rows, of(|account| Entry::count(account.threads)))
+            .meaning("number of threads")
             .dispensable(if by == AccountsBy::Program { 4 } else { 8 }),
-        Column::of("used", &rows, |row| Entry::latency(Some(row.time()))),
+        Column::of("used", &rows, |row| Entry::latency(Some(row.time()))).meaning("CPU time"),
         Column::of("share", &rows, |row| {
             Entry::number(format::share(row.time().as_nanos(), whole), row.time().as_nanos())
         })
-        .meaning("Share of the time of all CPUs"),
+        .meaning("share of the time of all CPUs"),
         Column::of("quanta", &rows, of(|account| Entry::count(account.turns())))
-            .meaning("Number of times it ran on a CPU, from switch-in to switch-out"),
-        Column::of("quanta/s", &rows, rate).dispensable(2),
+            .meaning("number of times it ran on a CPU, from switch-in to switch-out"),
+        Column::of("quanta/s", &rows, rate)
+            .meaning("quanta per second of the recording")
+            .dispensable(2),
         Column::of("median", &rows, of_histogram(|account| &account.quanta, 0.5))
-            .meaning("Median duration of its effective quanta"),
-        Column::of("p99", &rows, of_histogram(|account| &account.quanta, 0.99)).dispensable(3),
-        Column::of("longest", &rows, of_histogram(|account| &account.quanta, 1.0)),
+            .meaning("median duration of its effective quanta"),
+        Column::of("p99", &rows, of_histogram(|account| &account.quanta, 0.99))
+            .meaning("99 % of its quanta were at most this long")
+            .dispensable(3),
+        Column::of("longest", &rows, of_histogram(|account| &account.quanta, 1.0))
+            .meaning("its longest quantum"),
         Column::of("wakeup p50", &rows, of_histogram(|account| &account.wakeup_latency, 0.5))
-            .meaning("Median time from a wakeup to the switch to the woken thread")
+            .meaning("median time from a wakeup to the switch to the woken thread")
             .dispensable(6),
         Column::of("wakeup p99", &rows, of_histogram(|account| &account.wakeup_latency, 0.99))
+            .meaning("99 % of these times were at most this long")
             .dispensable(1),
         Column::of("in interrupts", &rows, |row| match row {
             Row::Account(account) | Row::Idle(account) => part(account.interrupted, account.used),
             _ => Entry::empty(),
         })
-        .meaning("Share of its time spent in interrupts, softirqs and timers")
+        .meaning("share of its time spent in interrupts, softirqs and timers")
         .dispensable(5),
         Column::of("steal time", &rows, of(|account| part(account.stolen, account.used)))
-            .meaning("Share of its time that the hypervisor took")
+            .meaning("share of its time that the hypervisor took")
             .dispensable(7),
     ]
 }
@@ -135,7 +142,7 @@ pub(super) fn ends(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Colu
     let mut columns = vec![
         Column::names(by.head(), &rows, |account| Entry::text(by.name(account))),
         Column::of("ended", &rows, |account| Entry::count(all(account)))
-            .meaning("Number of quanta whose end was recorded"),
+            .meaning("number of quanta whose end was recorded"),
     ];
     for (rank, (head, meaning, is_it)) in (1..).zip(ENDS) {
         let column = Column::of(head, &rows, |account| {
@@ -156,7 +163,7 @@ pub(super) fn ends(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Colu
         Entry::optional(call.map(|call| call.to_string()))
     });
     columns.push(
-        calls.meaning("The system call in which it slept most often, if recorded").dispensable(11),
+        calls.meaning("the system call in which it slept most often, if recorded").dispensable(11),
     );
     columns
 }
@@ -177,11 +184,13 @@ pub(super) fn billing(
     }
     let mut columns = vec![
         Column::names(by.head(), &rows, |(name, _)| Entry::text(name.clone())),
-        Column::of("used", &rows, |(_, billing)| Entry::latency(Some(billing.used))),
+        Column::of("used", &rows, |(_, billing)| Entry::latency(Some(billing.used)))
+            .meaning("CPU time"),
         Column::of("billed", &rows, |(_, billing)| Entry::latency(Some(billing.billed())))
-            .meaning("A whole tick for each tick that occurred while it ran")
+            .meaning("a whole tick for each tick that occurred while it ran")
             .dispensable(1),
-        Column::of("billed/used", &rows, |(_, billing)| ratio(billing.ratio())),
+        Column::of("billed/used", &rows, |(_, billing)| ratio(billing.ratio()))
+            .meaning("the ratio of both, 1 if billed correctly"),
     ];
     let is_simulated = clock != TickClock::Kernel;
     if is_simulated {
@@ -193,7 +202,7 @@ pub(super) fn billing(
             Column::of("billed/used (all phases)", &rows, |(_, billing)| {
                 range(billing.ratio_range())
             })
-            .meaning("The minimum and maximum of billed/used over all phases of the ticks")
+            .meaning("the minimum and maximum of billed/used over all phases of the ticks")
             .dispensable(2),
         );
     }
@@ -201,7 +210,7 @@ pub(super) fn billing(
         Column::of("missed", &rows, |(_, billing)| {
             Entry::number(format::share(billing.missed.value, billing.quanta), billing.missed.value)
         })
-        .meaning("Share of the complete quanta during which no tick occurred"),
+        .meaning("share of the complete quanta during which no tick occurred"),
     );
     if is_simulated {
         let percent = |share: f64| format!("{:.1}", share * 100.0);
@@ -210,7 +219,7 @@ pub(super) fn billing(
                 format!("{}–{}{}%", percent(least), percent(greatest), format::THIN_SPACE)
             }))
         });
-        columns.push(missed.dispensable(3));
+        columns.push(missed.meaning("its range over all phases of the ticks").dispensable(3));
     }
     columns
 }

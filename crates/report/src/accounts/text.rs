@@ -2,6 +2,7 @@
 
 use super::{AccountsBy, NamedAccounts, content, words};
 use crate::format;
+use crate::table::column::Column;
 use crate::table::{TableOptions, grid};
 use crate::wrap::wrapped;
 
@@ -27,18 +28,38 @@ fn one(named: &NamedAccounts, by: AccountsBy, most: usize, width: usize) -> Stri
         text.push_str(&wrapped(&sentence, "", width));
     }
     text.push('\n');
-    text.push_str(&grid(content::usage(accounts, by, most), width));
+    text.push_str(&explained(content::usage(accounts, by, most), width));
     text.push_str("\nWhy quanta ended\n");
-    text.push_str(&grid(content::ends(accounts, by, most), width));
+    text.push_str(&explained(content::ends(accounts, by, most), width));
     text.push('\n');
     text.push_str(&wrapped(&words::tick(accounts), "", width));
+    let mut legend = String::new();
     for clock in words::clocks(accounts) {
         let columns = content::billing(accounts, by, most, clock);
         if !columns.is_empty() {
+            // The tables of all clocks have the same columns, those of simulated ticks some more.
+            legend = self::legend(&columns, width);
             text.push_str(&format!("\n{}\n{}", words::billing(clock), grid(columns, width)));
         }
     }
-    text
+    text + &legend
+}
+
+/// A table, and below it what its columns contain.
+fn explained(columns: Vec<Column>, width: usize) -> String {
+    let legend = legend(&columns, width);
+    grid(columns, width) + &legend
+}
+
+/// What the columns contain whose heads do not say so, in a line.
+fn legend(columns: &[Column], width: usize) -> String {
+    let explained = columns.iter().filter(|column| column.is_shown() && !column.meaning.is_empty());
+    let words: Vec<String> =
+        explained.map(|column| format!("{}: {}", column.head, column.meaning)).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => wrapped(&format!("{}.", words.join("; ")), "  ", width),
+    }
 }
 
 #[cfg(test)]

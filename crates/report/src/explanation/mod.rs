@@ -3,15 +3,20 @@
 //! `tactus_explain` draws the conclusions, as an [`Explanation`]; this module only puts them into
 //! words.
 
+mod jobs;
+mod jobs_page;
 mod lanes;
 pub(crate) mod section;
 mod strip;
 mod text;
+mod thread_time;
 mod waits;
 mod words;
 
 use tactus_explain::Explanation;
 
+pub use jobs::{jobs_text, late_job_line};
+pub use jobs_page::{LateRecording, jobs_page};
 pub(crate) use strip::word as moment_word;
 pub use text::explanation_text;
 pub use waits::waits_text;

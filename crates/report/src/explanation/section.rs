@@ -1,9 +1,11 @@
 //! Explanations on the page.
 
 use tactus_explain::{ExplainedSample, Explanation};
+use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
+use super::words::Subject;
 use super::{CellExplanation, lanes, words};
 use crate::format;
 use crate::svg::segments::{self, Stack};
@@ -25,6 +27,8 @@ pub(crate) struct ExplanationView {
 /// The explanation of a cell.
 pub(crate) struct CellView {
     pub(crate) label: String,
+    /// What one of the explained is called.
+    pub(crate) noun: &'static str,
     pub(crate) headline: String,
     pub(crate) sentences: Vec<String>,
     pub(crate) causes: Vec<CauseView>,
@@ -86,20 +90,21 @@ impl CellView {
         let sentences = [
             words::divided(explanation),
             words::remainder(explanation),
+            words::observer(explanation),
             words::circumstances(explanation),
             Some(words::matched(explanation)),
             Some(words::cost(cell.tracing_cost.as_ref())),
         ];
-        let mut open: Vec<SampleView> =
-            (1..).zip(&explanation.worst).map(|(number, worst)| sample(number, worst)).collect();
-        // Folding one or two saves no room.
-        let folded = if open.len() > OPEN + 2 { open.split_off(OPEN) } else { Vec::new() };
+        let (open, folded) = folded(explanation, Subject::Samples, words::place);
         Self {
             label: cell.label.clone(),
-            headline: words::headline(explanation, words::Subject::Samples),
+            noun: Subject::Samples.noun(),
+            headline: words::headline(explanation, Subject::Samples),
             sentences: sentences.into_iter().flatten().collect(),
             causes: causes(explanation),
-            lengths: lengths(explanation),
+            lengths: lengths(
+                explanation.segments.iter().map(|part| (part.segment.to_string(), &part.histogram)),
+            ),
             stacked: stacked(&cell.label, explanation),
             open,
             folded,
@@ -108,7 +113,22 @@ impl CellView {
     }
 }
 
-fn causes(explanation: &Explanation) -> Vec<CauseView> {
+/// The worst samples: those that are open, and those that are folded. `place` says in words
+/// where a sample was.
+pub(super) fn folded(
+    explanation: &Explanation,
+    subject: Subject,
+    place: impl Fn(&ExplainedSample) -> String,
+) -> (Vec<SampleView>, Vec<SampleView>) {
+    let worst = (1..).zip(&explanation.worst);
+    let mut open: Vec<SampleView> =
+        worst.map(|(number, worst)| sample(number, worst, subject, place(worst))).collect();
+    // Folding one or two saves no room.
+    let folded = if open.len() > OPEN + 2 { open.split_off(OPEN) } else { Vec::new() };
+    (open, folded)
+}
+
+pub(super) fn causes(explanation: &Explanation) -> Vec<CauseView> {
     let rows = words::rows(explanation);
     let most = rows.iter().map(|row| row.time).max().unwrap_or_default();
     rows.into_iter()
@@ -124,15 +144,16 @@ fn causes(explanation: &Explanation) -> Vec<CauseView> {
         .collect()
 }
 
-fn lengths(explanation: &Explanation) -> Vec<LengthsView> {
-    explanation
-        .segments
-        .iter()
-        .filter(|segment| segment.histogram.count > 0)
-        .map(|segment| {
-            let lengths = LatencyHistogram::from_record(&segment.histogram);
+/// The durations of segments, by their names.
+pub(super) fn lengths<'a>(
+    segments: impl Iterator<Item = (String, &'a Histogram)>,
+) -> Vec<LengthsView> {
+    segments
+        .filter(|(_, lengths)| lengths.count > 0)
+        .map(|(segment, lengths)| {
+            let lengths = LatencyHistogram::from_record(lengths);
             LengthsView {
-                segment: segment.segment.to_string(),
+                segment,
                 median: format::latency_or_nothing(lengths.quantile(0.5)),
                 p99: format::latency_or_nothing(lengths.quantile(0.99)),
                 max: format::latency_or_nothing(lengths.max()),
@@ -168,16 +189,27 @@ fn mean(explanation: &Explanation) -> Option<Stack> {
     (!explanation.segments.is_empty()).then(|| Stack { name: "mean".to_owned(), lengths })
 }
 
-fn sample(number: usize, explained: &ExplainedSample) -> SampleView {
+fn sample(
+    number: usize,
+    explained: &ExplainedSample,
+    subject: Subject,
+    place: String,
+) -> SampleView {
     let latency = explained.sample.latency();
+    let length = subject.length(latency);
     let drawing = explained.timeline.as_ref().map(|drawn| {
         let (lanes, left_out) = lanes::shown(drawn);
-        let mut head = format!("{number}. {} late", format::latency(latency));
+        let mut head = format!("{number}. {length}");
         if left_out > 0 {
             head.push_str(&format!(", {left_out} quieter CPUs not shown"));
         }
-        let lateness =
-            Lateness { head: &head, length: drawn.length, lanes: &lanes, marks: &drawn.marks };
+        let lateness = Lateness {
+            head: &head,
+            length: drawn.length,
+            end: subject.end(),
+            lanes: &lanes,
+            marks: &drawn.marks,
+        };
         timeline::panel(&lateness).inline()
     });
     let causes = explained
@@ -190,8 +222,8 @@ fn sample(number: usize, explained: &ExplainedSample) -> SampleView {
         .collect();
     // The drawing already has the number and the latency.
     let head = match drawing {
-        Some(_) => words::place(explained),
-        None => format!("{number}. {}", words::sample(explained)),
+        Some(_) => place,
+        None => format!("{number}. {length}: {place}"),
     };
     SampleView { drawing, head, causes }
 }

@@ -79,11 +79,11 @@ pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
 
 /// The beginning on the left, the end on the right.
 fn ruler(timeline: &Timeline, subject: Subject, columns: usize) -> String {
-    let (left, end) = match subject {
-        Subject::Samples => ("due", "user mode"),
-        Subject::Waits => ("wait begins", "on CPU"),
+    let left = match subject {
+        Subject::Samples | Subject::Jobs => "due",
+        Subject::Waits => "wait begins",
     };
-    let right = format!("{end} after {}", format::latency(timeline.length));
+    let right = format!("{} after {}", subject.end(), format::latency(timeline.length));
     let between = columns.saturating_sub(left.len() + columns_of(&right));
     format!("{left}{}{right}", " ".repeat(between.max(1)))
 }
@@ -162,7 +162,7 @@ fn moments(timeline: &Timeline, subject: Subject) -> Option<String> {
         marks.into_iter().map(moment).collect()
     };
     let beginning = match subject {
-        Subject::Samples => "its due time",
+        Subject::Samples | Subject::Jobs => "its due time",
         Subject::Waits => "the beginning of its wait",
     };
     Some(format!("the late thread, from {beginning}: {}", moments.join(", ")))

@@ -1,11 +1,14 @@
 //! Explanations as text for the terminal.
 
+use std::fmt::Display;
+
 use tactus_explain::{ExplainedSample, Explanation, Part};
+use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
 use super::words::Subject;
-use super::{CellExplanation, strip, words};
+use super::{CellExplanation, strip, thread_time, words};
 use crate::columns::columns_of;
 use crate::format;
 use crate::table::column::{Column, Entry};
@@ -40,6 +43,7 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let sentences = [
         words::divided(explanation),
         words::remainder(explanation),
+        words::observer(explanation),
         words::circumstances(explanation),
         Some(words::matched(explanation)),
         Some(words::cost(cell.tracing_cost.as_ref())),
@@ -99,12 +103,18 @@ fn after(figures: &str, text: &str, width: usize) -> String {
 
 /// The duration of each segment, over all samples whose timer was found.
 fn segments(explanation: &Explanation, width: usize) -> String {
-    let counted = explanation.segments.iter().filter(|segment| segment.histogram.count > 0);
-    let rows: Vec<(String, LatencyHistogram)> = counted
-        .map(|segment| {
-            (segment.segment.to_string(), LatencyHistogram::from_record(&segment.histogram))
-        })
-        .collect();
+    let segments = explanation.segments.iter();
+    lengths(segments.map(|segment| (segment.segment.to_string(), &segment.histogram)), width)
+}
+
+/// The durations of segments, by their names.
+pub(super) fn lengths<'a>(
+    segments: impl Iterator<Item = (String, &'a Histogram)>,
+    width: usize,
+) -> String {
+    let counted = segments.filter(|(_, lengths)| lengths.count > 0);
+    let rows: Vec<(String, LatencyHistogram)> =
+        counted.map(|(name, lengths)| (name, LatencyHistogram::from_record(lengths))).collect();
     if rows.is_empty() {
         return String::new();
     }
@@ -137,12 +147,19 @@ pub(super) fn sample(
     let mut text = String::from("\n");
     let head = format!("{number}. {head}");
     text.push_str(&wrapped(&head, "", width));
-    if let Some(segments) = &explained.segments {
-        let stages: Vec<String> = segments
-            .iter()
-            .map(|(segment, length)| format!("{segment} {}", format::latency(length)))
-            .collect();
+    let stage = |name: &dyn Display, length| format!("{name} {}", format::latency(length));
+    let segments = explained.segments.iter().flat_map(|segments| segments.iter());
+    let stages = segments.map(|(segment, length)| stage(&segment, length));
+    let job = explained.job.iter().flat_map(|job| job.segments.iter());
+    let job = job.filter(|(_, length)| *length > Nanos::ZERO);
+    let stages: Vec<String> =
+        stages.chain(job.map(|(segment, length)| stage(&segment, length))).collect();
+    if !stages.is_empty() {
         text.push_str(&strip::items(&stages, INDENT, width));
+    }
+    if let Some(blocked) = explained.job.as_ref().and_then(|job| job.blocked.as_ref()) {
+        let sentence = thread_time::blocked(&blocked.sleep, "", &blocked.stretch);
+        text.push_str(&wrapped(&sentence, INDENT, width));
     }
     let latency = explained.sample.latency().as_nanos();
     for (cause, time) in parts(&explained.parts) {
@@ -205,6 +222,30 @@ mod tests {
             text.replace(format::THIN_SPACE, " ").contains("explain 100 % of that time."),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_observer_stands_apart_from_the_causes() {
+        let planted = |observes: bool| {
+            let mut cell = explanation_fixture::cell("net", &["ordinary-spinner"], None);
+            for row in &mut cell.explanation.pareto.rows {
+                if let (true, tactus_explain::Cause::OtherThread { thread }) =
+                    (observes, &row.cause)
+                {
+                    row.cause = tactus_explain::Cause::Observer { thread: thread.clone() };
+                }
+            }
+            explanation_text(&[cell], &TableOptions::default())
+        };
+        let control = planted(false);
+        let headline = |text: &str| text.lines().nth(2).unwrap_or_default().to_owned();
+        assert!(headline(&control).contains("thread spinner"), "{control}");
+        assert!(!control.contains("bserver"), "{control}");
+        let text = planted(true);
+        assert!(!headline(&text).contains("spinner"), "{text}");
+        assert!(text.contains("Observer: Tactus's own threads took"), "{text}");
+        let table = text.split("The worst samples").next().unwrap_or_default();
+        assert!(table.find("unexplained gap") < table.find("observer: thread"), "{text}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Why threads waited for a CPU, as text for the terminal.
+//! Where the time of threads went, and why they waited for a CPU, as text for the terminal.
 
 use tactus_explain::{WaitExplanation, Waits};
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-use super::text;
 use super::words::{self, Subject};
+use super::{text, thread_time};
 use crate::format;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
@@ -25,9 +25,8 @@ struct Row {
 
 impl Row {
     fn of(waits: &WaitExplanation) -> Self {
-        let class = waits.priority.class();
         Self {
-            name: format!("{} ({class})", format::printable(&waits.name)),
+            name: thread_time::name(waits),
             threads: waits.threads.len() as u64,
             lengths: LatencyHistogram::from_record(&waits.lengths),
             late: waits.explanation.samples,
@@ -36,15 +35,22 @@ impl Row {
     }
 }
 
-/// Writes how long the threads of a recording waited for a CPU, those with the longest waits above
-/// `threshold` first, then why some of them waited.
+/// Writes where the time of the threads of a recording went, and how long they waited for a CPU, the
+/// most delayed first; then, for the `explained`, what they slept for and why they waited longer than
+/// `threshold`, with at most `worst` stretches each.
 pub fn waits_text(
     waits: &Waits,
     explained: &[&WaitExplanation],
     threshold: Nanos,
+    worst: usize,
     options: &TableOptions,
 ) -> String {
-    let rows: Vec<Row> = waits.names.iter().take(ROWS).map(Row::of).collect();
+    if waits.names.is_empty() {
+        let none = "The recording has no event that shows a thread waiting for a CPU.";
+        return wrapped(none, "", options.width);
+    }
+    let waited = waits.names.iter().filter(|name| name.lengths.count > 0);
+    let rows: Vec<Row> = waited.clone().take(ROWS).map(Row::of).collect();
     let limit = format::axis_length(threshold);
     let columns = vec![
         Column::names("thread", &rows, |row| Entry::text(row.name.as_str())),
@@ -57,10 +63,11 @@ pub fn waits_text(
         Column::of("their sum", &rows, |row| Entry::latency(Some(row.late_time))),
     ];
     let mut text = format!(
-        "Runqueue waits, from when a thread became runnable or its timer was due\n\n{}",
+        "{}\nRunqueue waits, from when a thread became runnable or its timer was due\n\n{}",
+        thread_time::overview(waits, options),
         grid(columns, options.width)
     );
-    if let Some(more) = waits.names.len().checked_sub(ROWS).filter(|more| *more > 0) {
+    if let Some(more) = waited.count().checked_sub(ROWS).filter(|more| *more > 0) {
         let names = format::counted(more as u64, "name");
         text.push_str(&wrapped(
             &format!("Not shown: {names} with shorter waits."),
@@ -70,14 +77,19 @@ pub fn waits_text(
     }
     for waits in explained {
         text.push('\n');
-        text.push_str(&group_text(waits, options.width));
+        text.push_str(&group_text(waits, worst, options.width));
     }
     text
 }
 
-fn group_text(waits: &WaitExplanation, width: usize) -> String {
+fn group_text(waits: &WaitExplanation, worst: usize, width: usize) -> String {
     let explanation = &waits.explanation;
-    let mut written = format!("{}\n\n", format::printable(&waits.name));
+    let mut written = format!("{}\n\n", thread_time::name(waits));
+    written.push_str(&thread_time::of_name(waits, worst, width));
+    if explanation.samples == 0 {
+        return written;
+    }
+    written.push('\n');
     let late = format!(
         "{} of {} took longer than {}, {} in total.",
         format::count(explanation.samples),
@@ -86,7 +98,8 @@ fn group_text(waits: &WaitExplanation, width: usize) -> String {
         format::latency(explanation.pareto.time)
     );
     let headline = (explanation.samples > 0).then(|| words::headline(explanation, Subject::Waits));
-    for sentence in [headline, Some(late), words::remainder(explanation)].into_iter().flatten() {
+    let (remainder, observer) = (words::remainder(explanation), words::observer(explanation));
+    for sentence in [headline, Some(late), remainder, observer].into_iter().flatten() {
         written.push_str(&wrapped(&sentence, "", width));
     }
     written.push_str(&text::pareto(explanation, Subject::Waits, width));
@@ -121,7 +134,7 @@ mod tests {
         let threshold = Nanos::from_millis(1);
         let options = Options { threshold, slowest: 1, timelines: 1 };
         let found = waits(&mut source, options, |_, _| true).expect("a golden recording is whole");
-        waits_text(&found, &[&found.names[0]], threshold, &TableOptions::of_width(width))
+        waits_text(&found, &[&found.names[0]], threshold, 1, &TableOptions::of_width(width))
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The sentences that terminal and page share.
 
 use tactus_explain::{
-    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, Pareto, ParetoRow,
+    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, GroupRows, MatchOutcome, Pareto,
+    ParetoRow,
 };
 use tactus_model::time::Nanos;
 
@@ -15,6 +16,8 @@ pub(super) enum Subject {
     Samples,
     /// The runqueue waits of a thread.
     Waits,
+    /// The jobs of a periodic thread.
+    Jobs,
 }
 
 impl Subject {
@@ -23,6 +26,26 @@ impl Subject {
         match self {
             Self::Samples => "sample",
             Self::Waits => "wait",
+            Self::Jobs => "job",
+        }
+    }
+
+    /// What happens at the end of one.
+    pub(super) const fn end(self) -> &'static str {
+        match self {
+            Self::Samples => "user mode",
+            Self::Waits => "on CPU",
+            Self::Jobs => "done",
+        }
+    }
+
+    /// How long one took.
+    pub(super) fn length(self, length: Nanos) -> String {
+        let length = format::latency(length);
+        match self {
+            Self::Samples => format!("{length} late"),
+            Self::Waits => format!("waited {length}"),
+            Self::Jobs => format!("done {length} after its due time"),
         }
     }
 
@@ -32,6 +55,7 @@ impl Subject {
         match self {
             Self::Samples => format!("latency over {threshold}"),
             Self::Waits => format!("waits longer than {threshold}"),
+            Self::Jobs => "late jobs".to_owned(),
         }
     }
 
@@ -41,6 +65,7 @@ impl Subject {
         match self {
             Self::Samples => format!("more than {threshold} late"),
             Self::Waits => format!("longer than {threshold}"),
+            Self::Jobs => "late".to_owned(),
         }
     }
 }
@@ -49,37 +74,50 @@ impl Subject {
 pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
     let pareto = &explanation.pareto;
     let (noun, over) = (subject.noun(), subject.over(explanation.threshold));
-    match pareto.rows.first() {
-        Some(row) => {
-            let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
-            let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("{rank} of {}: {}, {share}.", subject.late(explanation.threshold), row.cause)
+    // If nothing but the observer delayed the samples, the table alone says so.
+    let all = pareto.groups();
+    match causes(&all).next().or(all.first()) {
+        Some(group) => {
+            let rank = if group.explains() { "Main cause" } else { "Largest share" };
+            let share = format::share(group.time().as_nanos(), pareto.time.as_nanos());
+            format!("{rank} of {}: {group}, {share}.", subject.late(explanation.threshold))
         }
         None if pareto.undivided > 0 => format!(
             "{} {over}; the recorded events do not show why.",
             format::counted(pareto.undivided, noun)
         ),
-        None => {
-            format!("None of {} was {over}.", format::counted(explanation.samples, noun))
-        }
+        None => match explanation.samples {
+            0 => format!("No {noun} was recorded."),
+            1 => format!("The only {noun} was not {over}."),
+            samples => format!("None of {} was {over}.", format::counted(samples, noun)),
+        },
     }
 }
 
-/// The main cause, the next, and how many samples were late, in a line.
+/// How many samples were late, the main cause and the next, to follow a colon.
 pub(crate) fn main_causes(explanation: &Explanation) -> String {
-    let Pareto { samples, undivided, time, rows } = &explanation.pareto;
-    let mut said = headline(explanation, Subject::Samples);
-    if let Some(second) = rows.get(1) {
-        let share = format::share(second.time.as_nanos(), time.as_nanos());
-        said.push_str(&format!(" Next: {}, {share}.", second.cause));
+    let Pareto { samples, undivided, time, .. } = &explanation.pareto;
+    let over = format!("over {} late", format::axis_length(explanation.threshold));
+    let traced = format!("{} traced", format::count(explanation.samples));
+    let mut said = match (samples + undivided, explanation.samples) {
+        (_, 0) => return "none was traced.".to_owned(),
+        (0, 1) => return format!("the only traced one was not {over}."),
+        (0, _) => return format!("none of {traced} was {over}."),
+        (1, _) => format!("1 of {traced} was {over}"),
+        (late, _) => format!("{} of {traced} were {over}", format::count(late)),
+    };
+    let groups = explanation.pareto.groups();
+    let mut shares = causes(&groups).map(|group| {
+        let share = format::share(group.time().as_nanos(), time.as_nanos());
+        (group.explains(), format!("{group}, {share}"))
+    });
+    match shares.next() {
+        Some((true, cause)) => said.push_str(&format!(". Main cause: {cause} of their latency.")),
+        Some((false, gap)) => said.push_str(&format!(". Largest share: {gap} of their latency.")),
+        None => said.push_str("; the recorded events do not show why."),
     }
-    if *samples > 0 {
-        said.push_str(&format!(
-            " {} of {} {} late.",
-            format::count(samples + undivided),
-            format::counted(explanation.samples, "traced wakeup"),
-            if samples + undivided == 1 { "was" } else { "were" },
-        ));
+    if let Some((_, next)) = shares.next() {
+        said.push_str(&format!(" Next: {next}."));
     }
     said
 }
@@ -127,6 +165,28 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
     })
 }
 
+/// The share of the total latency that is an effect of the observation; `None` if nothing is.
+pub(super) fn observer(explanation: &Explanation) -> Option<String> {
+    let Pareto { time, rows, .. } = &explanation.pareto;
+    let taken: Nanos = rows.iter().filter(|row| is_observer(row)).map(|row| row.time).sum();
+    (taken > Nanos::ZERO).then(|| {
+        format!(
+            "Observer: Tactus's own threads took {} ({}) of that time. Without the recording, they would not have run.",
+            format::latency(taken),
+            format::share(taken.as_nanos(), time.as_nanos()),
+        )
+    })
+}
+
+/// The rows of a table that are not of the observer, the greatest first.
+fn causes<'a>(groups: &'a [GroupRows<'a>]) -> impl Iterator<Item = &'a GroupRows<'a>> {
+    groups.iter().filter(|group| !group.rows().iter().any(|row| is_observer(row)))
+}
+
+fn is_observer(row: &ParetoRow) -> bool {
+    row.cause.kind() == CauseKind::Observer
+}
+
 fn unexplained(explanation: &Explanation) -> Nanos {
     explanation.pareto.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum()
 }
@@ -170,8 +230,14 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
     Some(said)
 }
 
-/// The most causes that have a row of their own.
+/// The most groups of causes that have a row of their own.
 const ROWS: usize = 12;
+
+/// The most causes of a group that have a row beneath it.
+const BENEATH: usize = 3;
+
+/// The least share of a group, in percent, that has such rows.
+const BENEATH_FROM: u64 = 1;
 
 /// The most partly explained gaps that have a row of their own.
 const GAP_ROWS: usize = 3;
@@ -190,30 +256,28 @@ pub(super) struct Row {
     pub(super) max: Nanos,
 }
 
-/// The rows of the Pareto table: the greatest causes, the smaller ones together, and last the
-/// unexplained gap, even if it is zero.
+/// The rows of the Pareto table: the greatest causes, the smaller ones together, the unexplained
+/// gap, even if it is zero, and last the observer.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
-    let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
-        explanation.pareto.rows.iter().partition(|row| row.cause.explains());
-    if causes.is_empty() && gaps.is_empty() {
+    let Pareto { rows, time: whole, .. } = &explanation.pareto;
+    if rows.is_empty() {
         return Vec::new();
     }
-    // A group of one cause takes as much room as the cause itself.
+    let groups = explanation.pareto.groups();
+    let causes: Vec<&GroupRows<'_>> = causes(&groups).filter(|group| group.explains()).collect();
+    let gaps: Vec<&ParetoRow> =
+        rows.iter().filter(|row| !row.cause.explains() && !is_observer(row)).collect();
+    let observers = rows.iter().filter(|row| is_observer(row));
+    // One more row takes as much room as the row for the others.
     let own = if causes.len() > ROWS + 1 { ROWS } else { causes.len() };
     let (greatest, lesser) = causes.split_at(own);
-    let mut rows: Vec<Row> = greatest
-        .iter()
-        .map(|row| Row {
-            name: row.cause.to_string(),
-            time: row.time,
-            samples: Some(row.samples),
-            first: row.first,
-            max: row.max,
-        })
-        .collect();
+    let mut rows: Vec<Row> =
+        greatest.iter().flat_map(|group| with_beneath(group, *whole)).collect();
     if !lesser.is_empty() {
+        let lesser: Vec<&ParetoRow> =
+            lesser.iter().flat_map(|group| group.rows()).copied().collect();
         let name = format!("{} together", format::counted(lesser.len() as u64, "smaller cause"));
-        rows.push(Row { samples: None, ..together(name, lesser) });
+        rows.push(Row { samples: None, ..together(name, &lesser) });
     }
     let (mut nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
         gaps.into_iter().partition(|row| row.cause.kind() == CauseKind::Gap);
@@ -221,7 +285,25 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     rows.extend(greatest.iter().map(|row| together(row.cause.to_string(), &[*row])));
     nowhere.extend(lesser);
     rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
+    rows.extend(observers.map(|row| together(row.cause.to_string(), &[row])));
     rows
+}
+
+/// The row of a group, and beneath it those of its greatest causes, if it has several and a part
+/// of the `whole` that matters.
+fn with_beneath(group: &GroupRows<'_>, whole: Nanos) -> Vec<Row> {
+    let rows = group.rows();
+    let row = together(group.to_string(), rows);
+    if rows.len() == 1 {
+        return vec![row];
+    }
+    let shown = match row.time.saturating_mul(100) >= whole.saturating_mul(BENEATH_FROM) {
+        true => BENEATH,
+        false => 0,
+    };
+    let beneath = rows.iter().take(shown).map(|row| together(format!("– {}", row.cause), &[*row]));
+    // A sample may have several causes of the group.
+    std::iter::once(Row { samples: None, ..row }).chain(beneath).collect()
 }
 
 fn together(name: String, rows: &[&ParetoRow]) -> Row {

@@ -54,7 +54,7 @@ pub(super) fn figures(
             limits,
             PercentileAxis::Reciprocal,
             "Percentiles by 1/(1−p)",
-            "Latency per wakeup. Wakeups are rarer to the right: at 99.9, one wakeup in a thousand has a \
+            "Latency per sample. Samples are rarer to the right: at 99.9, one sample in a thousand has a \
              higher latency. Lower is better, flatter is more predictable; each curve ends at its worst case. \
              Dashes only distinguish curves, like colours, here and in all drawings.",
         ),
@@ -154,7 +154,7 @@ fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
     let ranges = Ranges::of(densities.iter().flat_map(|(_, members)| members));
     Figure {
         title: "Histograms",
-        about: "Number of wakeups by latency. Both axes are logarithmic, so one late wakeup is visible among \
+        about: "Number of samples by latency. Both axes are logarithmic, so one late sample is visible among \
             a million timely ones; the triangle marks the worst case."
             .to_owned(),
         panels: densities
@@ -230,7 +230,7 @@ fn seconds(results: &[&CellResult<'_>]) -> Figure {
     });
     Figure {
         title: "Second by second",
-        about: "Shows whether late wakeups are clustered, periodic or increasing. For several tasks, the \
+        about: "Shows whether late samples are clustered, periodic or increasing. For several tasks, the \
             median is that of the middle task, p99 and maximum those of the slowest task."
             .to_owned(),
         panels: open,

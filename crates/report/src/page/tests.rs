@@ -110,6 +110,13 @@ fn several_runs_share_a_page() {
     assert_eq!(page.matches("id=\"ask\"").count(), 1, "one graph for all");
 }
 
+#[test]
+fn each_cell_has_its_number_before_its_name() {
+    let page = quick();
+    let row = "<td class=\"number\" data-head=\"#\">1</td><th scope=\"row\" class=\"names\">idle · other</th>";
+    assert_eq!(page.replace('\n', "").matches(row).count(), 4, "cells, worst, accounting, loads");
+}
+
 /// The page of a run with explanations of planted causes.
 fn explained() -> String {
     page_with(&[fixture::quick()], &[crate::explanation_fixture::cells()]).unwrap()

@@ -8,6 +8,7 @@ use tactus_judge::verdict::{Validity, Verdict, changed_facts, verdict as judged}
 use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
 use tactus_model::run::Run;
+use tactus_model::sample_kind::SampleKind;
 
 use super::Conclusions;
 use super::figures::{Figure, figures};
@@ -38,6 +39,10 @@ pub(super) struct RunView {
     pub(super) status: String,
     pub(super) machine: String,
     pub(super) outcome: String,
+    /// What was measured, and one sample of it.
+    pub(super) quantity: &'static str,
+    pub(super) noun: &'static str,
+    pub(super) is_imported: bool,
     pub(super) causes: Vec<String>,
     /// The note on the guests' clock; `None` without guests.
     pub(super) guests_note: Option<String>,
@@ -170,14 +175,18 @@ pub(super) struct Fault {
     pub(super) hint: Option<String>,
 }
 
-/// A table whose first column has the names of the rows.
+/// A table with a column of names, possibly after one of numbers.
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
+    /// The index of the column of names.
+    pub(crate) names: usize,
 }
 
 impl Table {
     pub(crate) fn of(columns: Vec<Column>) -> Self {
-        Self { columns: columns.into_iter().filter(Column::is_shown).collect() }
+        let columns: Vec<Column> = columns.into_iter().filter(Column::is_shown).collect();
+        let names = columns.iter().position(Column::is_of_names).unwrap_or_default();
+        Self { columns, names }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -214,6 +223,7 @@ impl RunView {
         number: usize,
     ) -> Self {
         let header = &run.header;
+        let kind = SampleKind::of_all(&header.plan.cells);
         let (figures, not_drawn) = figures(run, results, &limits(&concluded.purposes));
         Self {
             number,
@@ -224,6 +234,9 @@ impl RunView {
             status: header.status.to_string(),
             machine: machine(run),
             outcome: outcome::of_results(run, results),
+            quantity: kind.quantity(),
+            noun: kind.noun(),
+            is_imported: header.origin.is_some(),
             causes: concluded.causes.clone(),
             guests_note: guests_note(run),
             verdict: VerdictView::of(&judged(run)),
@@ -291,7 +304,8 @@ fn common_settings(run: &Run) -> Vec<(&'static str, String)> {
     let cells = &run.header.plan.cells;
     let differing = differing_settings(cells);
     cells.first().map_or_else(Vec::new, |cell| {
-        cell.settings().filter(|(name, _)| !differing.contains(name)).collect()
+        let is_common = |name| !differing.contains(&name) && cell.knows(name);
+        cell.settings().filter(|(name, _)| is_common(*name)).collect()
     })
 }
 
@@ -333,14 +347,17 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
     let header = &run.header;
     let plan = &header.plan;
     let mut made = header.origin.as_ref().map_or_else(Vec::new, origin);
+    made.extend(header.command.clone().map(|command| ("command", command)));
     made.extend([
         ("experiment", plan.name.clone()),
         ("cells", format::count(plan.cells.len() as u64)),
         ("rounds", rounds_taken_text(run)),
-        ("seed", plan.seed.to_string()),
         (by_tactus(run), format!("tactus {}", header.version)),
         ("to export", format!("tactus export {}", header.id)),
     ]);
+    if header.origin.is_none() {
+        made.push(("seed", plan.seed.to_string()));
+    }
     made.extend(guests::guests(run).iter().map(|guest| ("guest", guests::in_a_line(guest))));
     made
 }

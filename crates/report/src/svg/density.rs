@@ -64,14 +64,14 @@ pub fn panel(head: &str, densities: &[Density], ranges: Ranges) -> Drawing {
     let height = (STRIP + NAME_ROOM) * densities.len() as f64;
     let frame = Frame::new(height, 12.0);
     let title = match head {
-        "" => "Number of wakeups by latency".to_owned(),
-        head => format!("Number of wakeups by latency: {head}"),
+        "" => "Number of samples by latency".to_owned(),
+        head => format!("Number of samples by latency: {head}"),
     };
     let mut drawing = frame.begin(head, title, describe(densities));
     let along = LogScale::covering(ranges.low, ranges.high, frame.left, frame.right);
     frame.lengths_along(&mut drawing, &along);
     frame.name_below(&mut drawing, "latency");
-    frame.name_beside(&mut drawing, "wakeups");
+    frame.name_beside(&mut drawing, "samples");
     for (place, density) in densities.iter().enumerate() {
         let top = frame.top + (STRIP + NAME_ROOM) * place as f64 + NAME_ROOM;
         let strip = Frame { top, bottom: top + STRIP, ..frame };

@@ -18,8 +18,10 @@ use crate::format;
 pub struct Lateness<'a> {
     /// The heading of the drawing.
     pub head: &'a str,
-    /// From the due time to user mode.
+    /// From the due time to the end.
     pub length: Nanos,
+    /// What happens at the end.
+    pub end: &'a str,
     /// The CPUs that are shown.
     pub lanes: &'a [&'a Lane],
     /// What happened to the sample's thread.
@@ -266,9 +268,15 @@ fn block(bars: &[Bar], place: impl Fn(Nanos) -> f64) -> Option<Block> {
     let (first, last) = (bars.first()?, bars.last()?);
     let longest = bars.iter().max_by_key(|bar| bar.to - bar.from)?;
     let length = format::latency(last.to - first.from);
-    let title = match bars {
-        [only] => format!("{}, {length}", only.occupant),
-        _ => format!("{} short stretches, most of it {}, {length}", bars.len(), longest.occupant),
+    let stretches = |bar: &Bar| match bar.occupant {
+        Occupant::Several { count } => count,
+        _ => 1,
+    };
+    let all = Occupant::Several { count: bars.iter().map(stretches).sum() };
+    let title = match (bars, &longest.occupant) {
+        ([only], _) => format!("{}, {length}", only.occupant),
+        (_, Occupant::Several { .. }) => format!("{all}, {length}"),
+        (_, longest) => format!("{all}, most of it {longest}, {length}"),
     };
     Some(Block {
         from: place(first.from),
@@ -291,10 +299,10 @@ fn short_name(occupant: &Occupant) -> String {
     }
 }
 
-/// Marks the due time, the return to user mode and the moments between; names are written if they have room.
+/// Marks the due time, the end and the moments between; names are written if they have room.
 fn marks(drawing: &mut Drawing, lateness: &Lateness<'_>, frame: &Frame, along: &LinearScale) {
     let y = frame.top + 10.0;
-    let end = moment_word(Moment::Came);
+    let end = lateness.end;
     let mut taken = vec![
         (frame.left, frame.left + label::width("due")),
         (frame.right - label::width(end), frame.right),
@@ -368,6 +376,7 @@ mod tests {
     fn check(timeline: &Timeline) {
         let lanes: Vec<&Lane> = timeline.lanes.iter().collect();
         let lateness = Lateness {
+            end: "user mode",
             head: "1 s late",
             length: timeline.length,
             lanes: &lanes,
@@ -390,6 +399,23 @@ mod tests {
     #[test]
     fn a_window_without_length_or_lanes_is_drawn() {
         check(&Timeline { length: Nanos::ZERO, lanes: Vec::new(), marks: Vec::new() });
+    }
+
+    #[test]
+    fn short_stretches_are_counted_once() {
+        let several = |from: u64, to: u64, count: u64| Bar {
+            from: Nanos::from_nanos(from),
+            to: Nanos::from_nanos(to),
+            occupant: Occupant::Several { count },
+        };
+        let title = |bars: &[Bar]| block(bars, |at| at.as_nanos() as f64).unwrap().title;
+        let length = |nanos| format::latency(Nanos::from_nanos(nanos));
+        let bars = [several(0, 20, 3), several(20, 30, 2)];
+        assert_eq!(title(&bars), format!("5 short stretches, {}", length(30)));
+        let probe = Bar { from: Nanos::ZERO, to: Nanos::from_nanos(20), occupant: Occupant::Probe };
+        let mixed = [probe, several(20, 30, 2)];
+        let expected = format!("3 short stretches, most of it {}, {}", Occupant::Probe, length(30));
+        assert_eq!(title(&mixed), expected);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The content of a table, independent of its layout in a terminal or on a page.
 
+use std::borrow::Cow;
+
 use tactus_model::time::Nanos;
 
 use crate::format;
@@ -19,7 +21,7 @@ pub(crate) struct Column {
     /// The heading above it and its neighbours of the same group; empty for none.
     pub(crate) group: &'static str,
     /// The meaning of the head, shown as a tooltip; empty if the head is enough.
-    pub(crate) meaning: &'static str,
+    pub(crate) meaning: Cow<'static, str>,
     pub(crate) align: Align,
     /// Columns of a higher number are omitted first; 0 is never omitted.
     pub(crate) dispensable: u8,
@@ -108,7 +110,7 @@ impl Column {
         Self {
             head: head.to_owned(),
             group: "",
-            meaning: "",
+            meaning: Cow::Borrowed(""),
             align: Align::Right,
             dispensable: 0,
             entries: rows.iter().map(entry).collect(),
@@ -121,8 +123,8 @@ impl Column {
     }
 
     /// Sets the meaning of the head.
-    pub(crate) fn meaning(self, meaning: &'static str) -> Self {
-        Self { meaning, ..self }
+    pub(crate) fn meaning(self, meaning: impl Into<Cow<'static, str>>) -> Self {
+        Self { meaning: meaning.into(), ..self }
     }
 
     /// Lets a narrow terminal omit the column; columns of a higher `rank` go first.
@@ -130,6 +132,11 @@ impl Column {
     /// A dispensable column without a non-empty entry is never shown.
     pub(crate) fn dispensable(self, rank: u8) -> Self {
         Self { dispensable: rank, ..self }
+    }
+
+    /// Whether its entries name the rows, if no column before it does.
+    pub(crate) fn is_of_names(&self) -> bool {
+        self.align == Align::Left
     }
 
     /// Whether the column is shown.

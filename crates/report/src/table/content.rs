@@ -8,7 +8,7 @@ use tactus_stats::frames::PlayerSummary;
 use super::column::{Column, Entry, Exact};
 use crate::format;
 use crate::outcome::named_share;
-use crate::summary::{CellResult, RATES};
+use crate::summary::{CellResult, RATES, kind_of};
 
 /// The heading of latencies *per wakeup*.
 const PER_WAKEUP: &str = "per wakeup";
@@ -22,6 +22,7 @@ const BY_SCHEDULE: &str = "by schedule";
 /// headline names is never omitted.
 pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     let both = rules_differ(results);
+    let kind = kind_of(results);
     let (p99_rank, p999_rank) = match named_share(results) {
         Some(0.999) => (1, 0),
         _ => (0, 1),
@@ -31,7 +32,7 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
             .dispensable(7),
         quantile(results, 0.5),
         quantile(results, 0.99)
-            .meaning("99 % of the wakeups were at most this late")
+            .meaning(format!("99 % of the {}s {}", kind.noun(), kind.were("at most this")))
             .dispensable(p99_rank),
         quantile(results, 0.999).dispensable(p999_rank),
     ];
@@ -43,9 +44,9 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     }
     per_wakeup.push(
         Column::of("max", results, |result| Entry::latency_of(result, result.max()))
-            .meaning("latency of the worst wakeup"),
+            .meaning(format!("latency of the worst {}", kind.noun())),
     );
-    let mut columns = vec![name(results)];
+    let mut columns = vec![number(results), name(results)];
     columns.extend(players(results));
     if both {
         columns.extend(per_wakeup.into_iter().map(|column| column.grouped(PER_WAKEUP)));
@@ -64,7 +65,7 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
         .dispensable(4),
         Column::of("missed", results, missed).meaning(missed_meaning(results)).dispensable(5),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
-            .meaning("number of wakeups measured")
+            .meaning(format!("number of {}s measured", kind.noun()))
             .dispensable(6),
     ]);
     columns
@@ -118,22 +119,24 @@ pub(crate) fn load(results: &[CellResult<'_>]) -> Column {
 
 /// The accounting of due times.
 pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
+    let nouns = format!("{}s", kind_of(results).noun());
     vec![
+        number(results),
         name(results),
         Column::of("intended", results, |result| Entry::count(result.accounting().intended))
             .meaning("due times in the measured windows"),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
-            .meaning("wakeups measured and recorded"),
+            .meaning(format!("{nouns} measured and recorded")),
         Column::of("missed", results, |result| match result.missed_known() {
             true => Entry::count(result.accounting().missed),
             false => Entry::text(UNKNOWN),
         })
         .meaning(missed_meaning(results)),
         Column::of("dropped", results, |result| Entry::count(result.accounting().dropped))
-            .meaning("wakeups not recorded because the sample memory was full")
+            .meaning(format!("{nouns} not recorded because the sample memory was full"))
             .dispensable(2),
         Column::of("early", results, |result| Entry::count(result.accounting().early))
-            .meaning("observed wakeups before their due time; their latency counts as 0")
+            .meaning(format!("observed {nouns} before their due time; their latency counts as 0"))
             .dispensable(3),
         Column::of("adds up", results, |result| match result.accounting().balances() {
             true => Entry::text("yes"),
@@ -144,7 +147,7 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
         Column::of("mean", results, |result| {
             Entry::latency(result.summary.mean_ns.map(format::rounded_nanos))
         })
-        .meaning("of the observed wakeups")
+        .meaning(format!("of the observed {nouns}"))
         .dispensable(5),
     ]
 }
@@ -159,6 +162,7 @@ pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
         return Vec::new();
     }
     vec![
+        cell_number(&late, |(result, _)| result.index),
         Column::names("cell", &late, |(result, _)| Entry::text(result.label_as_granted())),
         Column::of("latency", &late, |(_, late)| {
             Entry::latency(Some(late.outlier.sample.latency()))
@@ -183,7 +187,7 @@ pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
 /// Load throughput and system activity during the windows.
 pub(crate) fn loads(results: &[CellResult<'_>]) -> Vec<Column> {
     let rates: Vec<_> = results.iter().map(CellResult::rates).collect();
-    let mut columns = vec![name(results), load(results)];
+    let mut columns = vec![number(results), name(results), load(results)];
     for (place, rate) in RATES.iter().enumerate() {
         let column = Column::of(rate.name, &rates, |values| Entry::optional(values[place].clone()))
             .meaning(rate.meaning)
@@ -191,6 +195,18 @@ pub(crate) fn loads(results: &[CellResult<'_>]) -> Vec<Column> {
         columns.push(column);
     }
     columns
+}
+
+/// The numbers of the cells, by which `RUN#CELL` names them.
+fn number(results: &[CellResult<'_>]) -> Column {
+    cell_number(results, |result| result.index)
+}
+
+/// A column of cell numbers, from the indices of the cells.
+pub(super) fn cell_number<T>(rows: &[T], index: impl Fn(&T) -> usize) -> Column {
+    let number = |row: &T| index(row) as u64 + 1;
+    Column::of("#", rows, |row| Entry::count(number(row)))
+        .meaning("number of the cell: RUN#NUMBER names it in commands")
 }
 
 fn name(results: &[CellResult<'_>]) -> Column {

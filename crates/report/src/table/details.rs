@@ -11,26 +11,31 @@ use super::grid::grid;
 use super::{TableOptions, cells, content};
 use crate::format;
 use crate::guests::{self, GuestRows};
-use crate::summary::{cell_results, cost_in_words};
+use crate::summary::{cell_results, cost_in_words, kind_of};
 use crate::until::{rounds_taken_text, until_text};
 use crate::wrap::wrapped;
 use crate::{outcome, verdict};
 
 /// Writes a run in full: plan, outcome, verdict, latencies, accounting of due times, load
 /// throughput, settings that were not granted, and the machine.
-pub fn run_details(run: &Run, options: &TableOptions) -> String {
+///
+/// `causes` are the lines of the outcome on what delayed late samples.
+pub fn run_details(run: &Run, causes: &[String], options: &TableOptions) -> String {
     let results = cell_results(run);
     let width = options.width;
+    let mut outcome = wrapped(&outcome::of_results(run, &results), "", width);
+    causes.iter().for_each(|line| outcome.push_str(&wrapped(line, "", width)));
     let measured = run.header.origin.is_none();
+    let worst = format!("Worst {}s", kind_of(&results).noun());
     let cost = cost_in_words(&results).map(|words| wrapped(&words, "", width));
     let sections = [
         head(run),
-        section("Outcome", &wrapped(&outcome::of_results(run, &results), "", width)),
+        section("Outcome", &outcome),
         section("Precision", &until_text(run, width)),
         section("Verdict", &verdict::verdict_text(&judged(run), width)),
         section("Latency", &cells::of_results(run, &results, options)),
         section("Accounting", &grid(content::accounting(&results), width)),
-        section("Worst wakeups", &grid(content::worst(&results), width)),
+        section(&worst, &grid(content::worst(&results), width)),
         section(
             "Load throughput and system activity",
             &if measured { grid(content::loads(&results), width) } else { String::new() },
@@ -65,11 +70,13 @@ pub(crate) fn origin(origin: &Origin) -> Vec<(&'static str, String)> {
 fn head(run: &Run) -> String {
     let header = &run.header;
     let plan = &header.plan;
+    // Only a measurement by Tactus has an order, which its seed determines.
+    let seed = header.origin.is_none().then(|| format!(", seed {}", plan.seed));
     let size = format!(
-        "{}, {}, seed {}",
+        "{}, {}{}",
         format::counted(plan.cells.len() as u64, "cell"),
         rounds_taken_text(run),
-        plan.seed
+        seed.unwrap_or_default()
     );
     let pairs = [
         ("run", header.id.to_string()),
@@ -78,6 +85,7 @@ fn head(run: &Run) -> String {
         ("experiment", plan.name.clone()),
         ("about", plan.about.clone()),
         ("plan", size),
+        ("command", header.command.clone().unwrap_or_default()),
         (by_tactus(run), format!("tactus {}", header.version)),
         ("exact digest", exact_digest(run)),
         ("to export", format!("tactus export {}", header.id)),
@@ -167,6 +175,7 @@ mod tests {
             reason: "the measuring process was killed by signal 9".to_owned(),
             hint: Some("look into the kernel's log for the out-of-memory killer".to_owned()),
         });
-        insta::assert_snapshot!(run_details(&run, &TableOptions::of_width(110)));
+        let causes = ["Late wakeups with other: 3 of 9 traced were over 100 µs late.".to_owned()];
+        insta::assert_snapshot!(run_details(&run, &causes, &TableOptions::of_width(110)));
     }
 }

@@ -198,6 +198,7 @@ mod tests {
         let max = results[0].max().unwrap().as_nanos();
         let first = text.lines().nth(1).unwrap();
         assert!(first.split(',').any(|field| field == max.to_string()), "{first}");
+        assert!(text.starts_with("run,#,cell,") && first.contains(",1,idle"), "{text}");
         assert!(!text.contains(format::THIN_SPACE), "{text}");
     }
 

@@ -11,17 +11,18 @@ use crate::wrap::wrapped;
 /// The gap between columns.
 const GAP: usize = 2;
 
-/// The least width of a truncated first column.
-const LEAST_FIRST: usize = 16;
+/// The least width of a truncated column of names.
+const LEAST_NAMES: usize = 16;
 
-/// The width that the first column keeps while other columns can still be omitted.
-const WANTED_FIRST: usize = 26;
+/// The width that the column of names keeps while other columns can still be omitted.
+const WANTED_NAMES: usize = 26;
 
 /// A column as it is printed.
 struct Written {
     head: String,
     group: &'static str,
     align: Align,
+    is_of_names: bool,
     dispensable: u8,
     texts: Vec<String>,
 }
@@ -29,6 +30,7 @@ struct Written {
 impl Written {
     fn of(column: Column) -> Self {
         Self {
+            is_of_names: column.is_of_names(),
             texts: column.entries.iter().map(|entry| printable(&entry.text)).collect(),
             head: column.head,
             group: column.group,
@@ -58,9 +60,10 @@ pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
         let Some(place) = most_dispensable(&kept) else { break };
         left_out.push(kept.remove(place).name());
     }
-    if let Some((first, rest)) = kept.split_first_mut() {
-        let rest: usize = widths(rest).iter().map(|width| width + GAP).sum();
-        cut_texts(first, width.saturating_sub(rest).max(LEAST_FIRST));
+    if let Some(names) = names(&kept) {
+        let widths = widths(&kept);
+        let rest = span(&widths) - widths[names];
+        cut_texts(&mut kept[names], width.saturating_sub(rest).max(LEAST_NAMES));
     }
     let mut text = set(&kept);
     if !left_out.is_empty() {
@@ -81,14 +84,18 @@ fn most_dispensable(columns: &[Written]) -> Option<usize> {
         .map(|(place, _)| place)
 }
 
-/// The total width with the first column truncated.
+/// The index of the column that names the rows.
+fn names(columns: &[Written]) -> Option<usize> {
+    columns.iter().position(|column| column.is_of_names)
+}
+
+/// The total width with the names truncated.
 fn least_width(columns: &[Written]) -> usize {
-    let widths = widths(columns);
-    let widths = widths.iter().enumerate().map(|(place, width)| match place {
-        0 => *width.min(&WANTED_FIRST),
-        _ => width + GAP,
-    });
-    widths.sum()
+    let mut widths = widths(columns);
+    if let Some(names) = names(columns) {
+        widths[names] = widths[names].min(WANTED_NAMES);
+    }
+    span(&widths)
 }
 
 /// The width of each column, with room for the heading of its group.
@@ -106,7 +113,7 @@ fn widths(columns: &[Written]) -> Vec<usize> {
 
 /// The width of neighbouring columns with the gaps between them.
 fn span(widths: &[usize]) -> usize {
-    widths.iter().sum::<usize>() + GAP * (widths.len() - 1)
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
 /// The headings of the groups above their columns; empty without groups.

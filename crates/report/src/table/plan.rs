@@ -6,6 +6,7 @@ use tactus_model::label::differing_settings;
 
 use super::TableOptions;
 use super::column::{Column, Entry};
+use super::content::cell_number;
 use super::grid::grid;
 use crate::format;
 use crate::until::rounds_text;
@@ -24,8 +25,8 @@ pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {
     if differing.is_empty() {
         return text;
     }
-    let numbered: Vec<(u64, &Cell)> = (1..).zip(&plan.cells).collect();
-    let mut columns = vec![Column::of("cell", &numbered, |(number, _)| Entry::count(*number))];
+    let numbered: Vec<(usize, &Cell)> = plan.cells.iter().enumerate().collect();
+    let mut columns = vec![cell_number(&numbered, |(index, _)| *index)];
     columns.extend(differing.iter().map(|setting| {
         Column::names(setting, &numbered, |(_, cell)| Entry::text(value_of(cell, setting)))
     }));

@@ -107,10 +107,10 @@ fn remarks(cell: &CellTail) -> [Option<Remark>; 3] {
         not_by_cause.as_ref().map(|reason| Remark { lead: reason.clone(), figures: None });
     let unseen = unseen.map(|unseen| Remark {
         lead: format!(
-            "An event that was not seen is rarer than this (95{THIN_SPACE}% confidence, if wakeups are \
+            "An event that was not seen is rarer than this (95{THIN_SPACE}% confidence, if samples are \
              independent)"
         ),
-        figures: Some(format!("1 in {} wakeups", format::count((1.0 / unseen.rate) as u64))),
+        figures: Some(format!("1 in {} samples", format::count((1.0 / unseen.rate) as u64))),
     });
     [refused, not_by_cause, unseen]
 }

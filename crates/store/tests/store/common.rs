@@ -210,6 +210,7 @@ pub fn foreign_run() -> Run {
             },
             facts_before: MachineFacts::unknown(CREATED),
             facts_after: None,
+            command: None,
             origin: Some(Origin {
                 tool: "cyclictest".to_owned(),
                 version: Some("2.40".to_owned()),
@@ -315,7 +316,7 @@ fn histogram(latencies: impl Iterator<Item = Nanos> + Clone) -> Histogram {
 
 /// Creates a run of two rounds with one measurement and one failure.
 pub fn some_run(store: &mut Store) -> RunId {
-    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED, None).unwrap();
     let (measurement, samples) = measurement(turn(0, 1), 1, Size::SMALL);
     let (measurement, traced_data) = with_traced(measurement, 1);
     store.save_traced(&run, &measurement, &samples, &traced_data).unwrap();

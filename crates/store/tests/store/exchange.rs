@@ -93,7 +93,7 @@ fn an_imported_run_did_not_begin_on_this_machine() {
     let mut other = Store::open_in_memory().unwrap();
     let here = MachineFacts { machine_id: Some("here".to_owned()), ..facts() };
     let to_continue = |store: &Store, text| store.find_to_continue(text, Some("here"));
-    let ours = store.create_run(&plan(1), &here, "0.1.0", CREATED).unwrap();
+    let ours = store.create_run(&plan(1), &here, "0.1.0", CREATED, None).unwrap();
     assert_eq!(store.header(&ours).unwrap().facts_before, here);
     let exported = exported(&store, &ours, true);
     assert!(!String::from_utf8(exported.clone()).unwrap().contains("machine_id"));
@@ -108,13 +108,13 @@ fn an_imported_run_did_not_begin_on_this_machine() {
 
     // However late it claims to have begun.
     let later = CREATED + Nanos::from_secs(1);
-    let theirs = other.create_run(&plan(2), &facts(), "0.1.0", later).unwrap();
+    let theirs = other.create_run(&plan(2), &facts(), "0.1.0", later, None).unwrap();
     let theirs = store.import(&self::exported(&other, &theirs, true)[..]).unwrap();
     assert_eq!(store.find("last").unwrap(), theirs);
     assert_eq!(to_continue(&store, "last").unwrap(), ours);
     assert_eq!(to_continue(&store, theirs.as_str()).unwrap(), theirs, "by name it is found");
     assert!(store.find_to_continue("last", None).is_err());
-    let again = store.create_run(&plan(1), &here, "0.1.0", CREATED).unwrap();
+    let again = store.create_run(&plan(1), &here, "0.1.0", CREATED, None).unwrap();
     assert_eq!(store.find("last").unwrap(), again, "the last added, not the last begun");
     assert_eq!(store.list().unwrap()[0].id, again);
 }
@@ -135,7 +135,7 @@ fn another_run_of_the_same_name_gets_an_unused_name() {
     let mut here = Store::open_in_memory().unwrap();
     let mut there = Store::open_in_memory().unwrap();
     let run = finished_run(&mut here);
-    let other = there.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let other = there.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     assert_eq!(run, other);
     let json = exported(&here, &run, true);
     let renamed = there.import(&json[..]).unwrap();
@@ -326,7 +326,7 @@ fn an_error_of_the_reader_or_writer_is_reported() {
 fn fractions_keep_their_last_digit() {
     let mut here = Store::open_in_memory().unwrap();
     let mut there = Store::open_in_memory().unwrap();
-    let run = here.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let run = here.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (mut result, _) = measurement(turn(0, 0), 1, Size::SMALL);
     // Fractions for which a fast decimal parser gets the last binary digit wrong.
     for (cell, fraction) in [5.024_386_880_171_92e-1, 7.205_759_403_792_794e16].iter().enumerate() {

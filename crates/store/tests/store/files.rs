@@ -192,7 +192,7 @@ fn two_processes_write_to_one_store_at_once() {
 fn two_rounds_writer() {
     let Some(path) = helper::assigned_store() else { return };
     let mut store = Store::open(&path).unwrap();
-    let run = store.create_run(&plan(20), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(20), &facts(), "0.1.0", CREATED, None).unwrap();
     for turn in plan(20).turns() {
         let (measurement, samples) = measurement(turn, 1, Size::SMALL);
         store.save_measurement(&run, &measurement, &samples).unwrap();

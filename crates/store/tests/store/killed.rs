@@ -129,7 +129,7 @@ fn writer() {
     let mut output = std::io::stdout();
     let mut store = Store::open(&path).unwrap();
     let plan = plan(ROUNDS);
-    let run = store.create_run(&plan, &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan, &facts(), "0.1.0", CREATED, None).unwrap();
     writeln!(output, "began {run}").unwrap();
     for turn in plan.turns() {
         let (measurement, samples) = measurement(turn, seed_of(turn), size_of(turn));

@@ -65,7 +65,7 @@ fn a_missing_or_empty_file_is_an_empty_store_and_stays_as_it_is() {
         let mut store = Store::open_to_read(&directory.path().join(name)).unwrap();
         assert_eq!(store.list().unwrap(), []);
         assert!(matches!(store.find("last"), Err(StoreError::NoRuns)));
-        store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap_err();
+        store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap_err();
     }
     assert_eq!(files(directory.path()), ["empty.sqlite"]);
 }
@@ -182,12 +182,12 @@ fn an_older_store_is_migrated_by_its_owner_and_another_user_learns_how() {
     permit(directory.path(), 0o755);
     let path = directory.path().join("runs.sqlite");
     let run = some_run(&mut Store::open(&path).unwrap());
-    let older = "ALTER TABLE run DROP COLUMN machine; PRAGMA user_version = 3";
+    let older = "ALTER TABLE run DROP COLUMN command; PRAGMA user_version = 4";
     Connection::open(&path).unwrap().execute_batch(older).unwrap();
     permit(&path, 0o644);
     let before = fs::read(&path).unwrap();
     if let Some(found) = read_by_another_user(&path) {
-        assert!(found.contains("has version 3") && found.contains("`tactus list`"), "{found}");
+        assert!(found.contains("has version 4") && found.contains("`tactus list`"), "{found}");
         assert_eq!(fs::read(&path).unwrap(), before);
     }
     let store = Store::open_to_read(&path).unwrap();
@@ -231,7 +231,7 @@ fn filler() {
 }
 
 fn larger_run(store: &mut Store) -> Result<RunId, StoreError> {
-    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED)?;
+    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED, None)?;
     for turn in plan(2).turns() {
         let (measurement, samples) = measurement(turn, 1, Size::USUAL);
         store.save_measurement(&run, &measurement, &samples)?;

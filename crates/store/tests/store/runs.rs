@@ -10,7 +10,7 @@ use crate::common::{CREATED, Size, facts, failure, measurement, plan, some_run, 
 #[test]
 fn a_run_round_trips() {
     let mut store = Store::open_in_memory().unwrap();
-    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED, None).unwrap();
     assert_eq!(run.as_str(), "papers-two-20261121-113355");
     let taken = [turn(0, 1), turn(0, 0), turn(1, 0)];
     let results: Vec<_> =
@@ -58,7 +58,7 @@ fn the_list_shows_the_progress_of_each_run() {
     assert_eq!(store.list().unwrap(), []);
     let run = some_run(&mut store);
     let later = CREATED + Nanos::from_secs(1);
-    let empty = store.create_run(&plan(3), &facts(), "0.1.0", later).unwrap();
+    let empty = store.create_run(&plan(3), &facts(), "0.1.0", later, None).unwrap();
     let list = store.list().unwrap();
     let [first, second] = &list[..] else { panic!("{list:?}") };
     assert_eq!((&first.id, &second.id), (&empty, &run), "the newest comes first");
@@ -128,7 +128,7 @@ fn a_turn_is_stored_once_and_only_if_planned() {
 /// Changes a measurement that balances, and checks that it is rejected for that change.
 fn check_unbalanced(expected: &str, alter: impl FnOnce(&mut Measurement)) {
     let mut store = Store::open_in_memory().unwrap();
-    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (mut measurement, samples) = measurement(turn(0, 0), 4, Size::SMALL);
     alter(&mut measurement);
     let error = store.save_measurement(&run, &measurement, &samples).unwrap_err();
@@ -170,7 +170,7 @@ fn an_unbalanced_result_is_not_stored() {
 #[test]
 fn samples_of_a_task_are_complete_or_absent() {
     let mut store = Store::open_in_memory().unwrap();
-    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (measurement, mut samples) = measurement(turn(0, 0), 5, Size::SMALL);
     samples.pop();
     let error = store.save_measurement(&run, &measurement, &samples).unwrap_err().to_string();
@@ -185,7 +185,7 @@ fn a_deleted_run_leaves_nothing_behind() {
     let path = directory.path().join("runs.sqlite");
     let mut store = Store::open(&path).unwrap();
     let kept = some_run(&mut store);
-    let deleted = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let deleted = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (result, samples) = measurement(turn(0, 0), 6, Size::USUAL);
     store.save_measurement(&deleted, &result, &samples).unwrap();
     let pages = |path| -> i64 {
@@ -213,7 +213,7 @@ fn a_typical_measurement_takes_little_space_besides_its_samples() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let mut store = Store::open(&path).unwrap();
-    let run = store.create_run(&plan(10), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(10), &facts(), "0.1.0", CREATED, None).unwrap();
     for round in 0..10 {
         let (result, _) = measurement(turn(round, 0), round.into(), Size::USUAL);
         store.save_measurement(&run, &result, &[]).unwrap();
@@ -243,6 +243,6 @@ fn an_unknown_run_is_rejected_by_every_operation() {
 fn a_start_time_beyond_the_range_of_the_tables_is_rejected() {
     let mut store = Store::open_in_memory().unwrap();
     let moment = Instant::from_nanos(u64::MAX);
-    let error = store.create_run(&plan(1), &facts(), "0.1.0", moment).unwrap_err();
+    let error = store.create_run(&plan(1), &facts(), "0.1.0", moment, None).unwrap_err();
     assert!(matches!(error, StoreError::Unkeepable { .. }), "{error}");
 }

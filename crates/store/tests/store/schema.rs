@@ -167,7 +167,7 @@ fn a_run_with_added_rounds_conforms_to_the_schema() {
     let planned = Plan { until: Some(until), ..crate::common::plan(3) };
     let mut store = tactus_store::Store::open_in_memory().unwrap();
     let facts = crate::common::facts();
-    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED).unwrap();
+    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
     assert_eq!(store.add_round(&run).unwrap(), Plan { rounds: 4, ..planned.clone() });
     let fourth = crate::common::turn(3, 0);
     let failure = Failure { turn: fourth, reason: "none".to_owned(), hint: None };
@@ -189,7 +189,7 @@ fn a_run_of_guests_conforms_to_the_schema() {
     let planned = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
     let mut store = tactus_store::Store::open_in_memory().unwrap();
     let facts = crate::common::facts();
-    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED).unwrap();
+    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
     let (measurement, samples) = crate::common::measured_in_guest(crate::common::turn(0, 0));
     store.save_measurement(&run, &measurement, &samples).unwrap();
     assert_eq!(store.load(&run).unwrap().measurements, std::slice::from_ref(&measurement));

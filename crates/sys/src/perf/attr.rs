@@ -2,8 +2,10 @@
 
 use std::mem::size_of;
 
-/// The maximum number of kernel frames in a call chain.
-pub const MAX_STACK: u16 = 24;
+/// The maximum number of kernel frames in a call chain: enough to reach the system call from
+/// below a file system and a block device (about 40), and less than the kernel's own default limit
+/// (127, `kernel.perf_event_max_stack`).
+pub const MAX_STACK: u16 = 64;
 
 /// Which call chain the records of an event have.
 ///

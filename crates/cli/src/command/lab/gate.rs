@@ -23,6 +23,7 @@ use crate::guest_options::speed;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::percentage::false_alarms;
+use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::{positive, seed, whole};
@@ -102,6 +103,8 @@ pub(crate) struct LabGateArguments {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// The differences that fail a gate.
@@ -144,7 +147,8 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             if arguments.plan_only {
                 return print_plan(&plan, arguments.json);
             }
-            let (mut store, mut listener) = (places.open_store()?, RunListener::new(false, false));
+            let (mut store, mut listener) =
+                (places.open_store()?, RunListener::new(false, arguments.quietness));
             let limit = arguments.guest_limit;
             kernel_gate::measure(places, &mut store, &plan, limit, &mut listener)?
         }

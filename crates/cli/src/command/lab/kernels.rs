@@ -12,6 +12,7 @@ use tactus_model::kernel::GuestKernel;
 use crate::building::Building;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::quietness::Quietness;
 use crate::terminal::stdout;
 
 /// List the kernels for guests, or fetch or build kernels.
@@ -40,6 +41,8 @@ pub(crate) struct KernelsArguments {
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// A kernel that was found, for `--json`.
@@ -59,7 +62,7 @@ pub(super) fn run(arguments: &KernelsArguments, places: &Places) -> CommandResul
     if arguments.yielding {
         yield_to_all();
     }
-    let building = Building::new(arguments.json);
+    let building = Building::new(arguments.json, arguments.quietness);
     let known = places.kernels(Box::new(move |event| building.show(event)))?;
     if arguments.kernels.is_empty() {
         return list(&known.list()?, arguments.json);

@@ -1,6 +1,6 @@
 //! The monitor on a terminal.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +18,7 @@ use tactus_sys::wait::wait_hung_up;
 
 use crate::error::CommandResult;
 use crate::signals::{self, on_interrupt};
+use crate::terminal::stdout;
 
 /// The time between two frames: often enough for the eye, seldom enough not to load the machine.
 const FRAME: Duration = Duration::from_millis(100);
@@ -47,7 +48,12 @@ pub(super) fn watch(monitor: Monitor, mut watch: Watch<'_>, record: bool) -> Com
         // The library panics if it cannot restore the terminal.
         signals::end_by_hangup();
     }
-    ended
+    drop(screen);
+    ended?;
+    if let Some(summary) = show.monitor.summary() {
+        writeln!(stdout(), "{summary}")?;
+    }
+    Ok(())
 }
 
 /// Whether the terminal is gone within `time`.
@@ -106,7 +112,7 @@ struct Show<'p> {
 }
 
 impl Show<'_> {
-    fn run(mut self, screen: &mut Screen) -> CommandResult {
+    fn run(&mut self, screen: &mut Screen) -> CommandResult {
         let palette = palette();
         loop {
             self.receive();
@@ -197,10 +203,8 @@ impl Show<'_> {
     }
 }
 
-/// No colours with `NO_COLOR` (<https://no-color.org>).
 fn palette() -> Palette {
-    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if no_colour { Palette::NO_COLOURS } else { Palette::COLOURS }
+    if console::colors_enabled() { Palette::COLOURS } else { Palette::NO_COLOURS }
 }
 
 fn key(pressed: KeyEvent) -> Option<Key> {

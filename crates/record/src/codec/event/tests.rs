@@ -35,6 +35,34 @@ fn fault() -> impl Strategy<Value = PageFault> {
     })
 }
 
+fn waits() -> impl Strategy<Value = EventKind> {
+    let reclaim = || prop::sample::select(Reclaim::ALL);
+    prop_oneof![
+        (thread(), priority(), priority())
+            .prop_map(|(thread, old, new)| EventKind::InheritPriority { thread, old, new }),
+        (any::<u64>(), any::<u8>())
+            .prop_map(|(lock, kind)| EventKind::ContentionBegin { lock, kind: LockKind(kind) }),
+        (any::<u64>(), any::<i32>())
+            .prop_map(|(lock, error)| EventKind::ContentionEnd { lock, error }),
+        (reclaim(), any::<u8>())
+            .prop_map(|(reclaim, order)| EventKind::ReclaimBegin { reclaim, order }),
+        (reclaim(), any::<u64>())
+            .prop_map(|(reclaim, pages)| EventKind::ReclaimEnd { reclaim, pages }),
+        any::<bool>().prop_map(|sync| EventKind::CompactionBegin { sync }),
+        any::<u8>().prop_map(|status| EventKind::CompactionEnd { status }),
+        (any::<u32>(), any::<u64>(), any::<u32>()).prop_map(|(device, sector, sectors)| {
+            EventKind::BlockStart { device, sector, sectors }
+        }),
+        (thread(), function(), any::<bool>())
+            .prop_map(|(thread, place, io)| EventKind::BlockedReason { thread, place, io }),
+        (name(), any::<[u64; 3]>())
+            .prop_map(|(call, arguments)| EventKind::SystemCallEnter { call, arguments }),
+        (name(), any::<i64>())
+            .prop_map(|(call, returned)| EventKind::SystemCallExit { call, returned }),
+        name().prop_map(|text| EventKind::Mark { text }),
+    ]
+}
+
 fn softirq() -> impl Strategy<Value = Softirq> {
     any::<u8>().prop_map(Softirq)
 }
@@ -134,19 +162,22 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     let context =
         any::<(u8, u8)>().prop_map(|(flags, preempt_count)| Context { flags, preempt_count });
     let chain = prop::option::of((0_u32..u32::MAX).prop_map(ChainId::from_index));
-    let kind = prop_oneof![scheduling(), timers(), others()];
+    let kind = prop_oneof![scheduling(), timers(), others(), waits()];
     (any::<u64>(), thread(), context, chain, kind).prop_map(|(at, thread, context, chain, kind)| {
         Event { at: Instant::from_nanos(at), cpu: 3, thread, context, chain: chain.flatten(), kind }
     })
 }
 
 #[test]
-fn every_vector_and_call_has_a_number() {
+fn every_vector_call_and_kind_of_reclaim_has_a_number() {
     for vector in InterruptVector::ALL {
         assert!(VECTORS.contains(vector), "{vector}");
     }
     for call in SleepingCall::ALL {
         assert!(CALLS.contains(call), "{call}");
+    }
+    for reclaim in Reclaim::ALL {
+        assert!(RECLAIMS.contains(reclaim), "{reclaim}");
     }
 }
 

@@ -1,0 +1,224 @@
+//! Why the periodic threads of a program are late, while it runs.
+//!
+//! A flight recorder keeps the last seconds. Beside it, a thread follows the recording, finds the
+//! periodic threads among those of the chosen processes and explains each late job as soon as its
+//! causes are known.
+
+mod target;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+
+use tactus_explain::jobs::{JobExplainer, Jobs, LateJob};
+use tactus_model::policy::Scheduling;
+use tactus_model::recording::{EventSource, Item, ThreadId};
+use tactus_model::time::Nanos;
+use tactus_record::RecordingSummary;
+use tactus_record::live::{Control, LiveSource, RecordError, RecordEvent, Recorder, Stopper};
+use tactus_report::LateRecording;
+
+use crate::error::OrError;
+use crate::flight::{Attempts, follow, save_at_end};
+use crate::jobs::{Question, near, was_seen};
+use crate::record::Wanted;
+use crate::{Error, Result, files};
+
+pub use target::Target;
+use target::Watched;
+
+/// How far back the flight recorder reaches.
+const LAST: Nanos = Nanos::from_secs(20);
+
+/// The number of late jobs that wait to be reported. Beyond it, late jobs are explained and
+/// counted but not reported one by one.
+const WAITING: usize = 256;
+
+/// A later job replaces the saved recording if it took at least this many times as long as the
+/// job that caused the last save.
+const WORSE: u64 = 2;
+
+/// What becomes known while the program runs.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A job was late.
+    Late(&'a LateJob),
+    /// The seconds before a late job were saved to the file of the recording.
+    Saved(&'a LateJob),
+    /// The recording could not be saved, e.g. because the disk is full.
+    NotSaved(&'a Error),
+}
+
+/// Why threads were late.
+#[derive(Debug)]
+pub struct Answer {
+    /// The jobs of the periodic threads.
+    pub jobs: Jobs,
+    /// The late job that caused the recording to be saved; `None` if none was late, and the last
+    /// seconds were saved at the end.
+    pub trigger: Option<LateJob>,
+    /// The file of the recording.
+    pub recording: PathBuf,
+    /// The file of the page.
+    pub page: PathBuf,
+    /// The summary of the recording.
+    pub summary: RecordingSummary,
+    /// The threads of [`Question::threads`] that were never seen to sleep, with a hint.
+    pub unseen: Vec<(String, String)>,
+}
+
+/// Explains late jobs until the command ends, the duration is over, or `control` stops the
+/// recording. At the end, writes the page and the recording.
+///
+/// # Errors
+/// Recording or the command cannot be started, a target does not exist, a file cannot be
+/// written, or an error of `on_news`.
+pub fn why(
+    wanted: &Wanted,
+    target: &Target,
+    question: &Question,
+    control: &Control,
+    mut on_event: impl FnMut(RecordEvent),
+    on_news: impl FnMut(News<'_>) -> io::Result<()>,
+) -> Result<Answer> {
+    let page = wanted.path().with_extension("html");
+    files::check(&page)?;
+    let command = Arc::new(OnceLock::new());
+    let watched = target.watched(&question.threads, command.clone())?;
+    let (late, lates) = sync_channel(WAITING);
+    let watch = Watch { watched, question: question.clone(), late, stopper: control.stopper() };
+    let mut saving = Saving {
+        path: wanted.path(),
+        lates,
+        trigger: None,
+        attempts: Attempts::default(),
+        failed: None,
+        on_news,
+    };
+    let on_event = |event| {
+        if let RecordEvent::CommandStarted { process } = &event {
+            // Set only once: there is one command.
+            let _ = command.set(ThreadId(*process as i32));
+        }
+        on_event(event);
+    };
+    let run = move |source| watch.run(source);
+    let followed = follow(wanted, LAST, control, on_event, run, |recorder| saving.take(recorder));
+    let Saving { path: recording, trigger, failed, .. } = saving;
+    failed.map_or(Ok(()), Err)?;
+    let (recorded, jobs) = followed?;
+    let summary = match trigger {
+        Some(_) => recorded.summary,
+        None => save_at_end(recorded, &recording)?,
+    };
+    let unseen = question.threads.iter().filter(|word| !was_seen(&jobs, word));
+    let unseen = unseen.map(|word| (word.clone(), near(&jobs, word))).collect();
+    let answer = Answer { jobs, trigger, recording, page, summary, unseen };
+    files::write(&answer.page, answer.written()?)?;
+    Ok(answer)
+}
+
+impl Answer {
+    fn written(&self) -> Result<String> {
+        let trigger = self.trigger.as_ref().map(|job| {
+            format!("The recording was saved for this job. {}", tactus_report::late_job_line(job))
+        });
+        let saved = format!("Recording: {}", self.recording.display());
+        let lost = (self.summary.lost() > 0).then(|| {
+            let lost = tactus_report::format::counted(self.summary.lost(), "event");
+            format!("{lost} were lost; jobs meanwhile are not counted.")
+        });
+        let notes = trigger.into_iter().chain([saved]).chain(lost).collect();
+        let title = "Why threads were late".to_owned();
+        Ok(tactus_report::jobs_page(&LateRecording { title, notes }, &self.jobs)?)
+    }
+}
+
+/// Follows a recording and explains late jobs.
+struct Watch {
+    watched: Watched,
+    question: Question,
+    late: SyncSender<LateJob>,
+    stopper: Stopper,
+}
+
+impl Watch {
+    fn run(mut self, mut source: LiveSource) -> Result<Jobs> {
+        // Explaining is not urgent: the drainer, not this thread, keeps events from being lost.
+        let _ = tactus_sys::sched::set(Scheduling::Other { nice: 5 });
+        let mut explainer = JobExplainer::learning(source.about(), self.question.options());
+        while let Some(item) = source.next_item().or_internal()? {
+            match item {
+                Item::Lost(lost) => explainer.lost(&lost),
+                Item::Event(event) => {
+                    self.watched.follow(&event);
+                    let wanted = |thread, name: &str, priority| {
+                        self.watched.includes(thread, name, priority)
+                    };
+                    explainer.event(&event, source.dictionary(), wanted);
+                }
+            }
+            for job in explainer.take_late() {
+                if self.late.try_send(job).is_ok() {
+                    self.stopper.mark();
+                }
+            }
+        }
+        Ok(explainer.finish(source.dictionary()))
+    }
+}
+
+/// Reports late jobs, and saves the recording for the first and for much worse ones.
+struct Saving<F> {
+    path: PathBuf,
+    lates: Receiver<LateJob>,
+    trigger: Option<LateJob>,
+    attempts: Attempts,
+    /// The error that ends the recording.
+    failed: Option<Error>,
+    on_news: F,
+}
+
+impl<F: FnMut(News<'_>) -> io::Result<()>> Saving<F> {
+    /// Takes the late jobs that wait; returns whether to continue.
+    fn take(&mut self, recorder: &Recorder) -> Result<ControlFlow<()>, RecordError> {
+        while let Ok(job) = self.lates.try_recv() {
+            let reported = (self.on_news)(News::Late(&job));
+            let saved = match self.is_worth_a_save(&job) {
+                true => self.save(recorder, job)?,
+                false => Ok(()),
+            };
+            if let Err(error) = reported.and(saved) {
+                self.failed = Some(error.into());
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn is_worth_a_save(&self, job: &LateJob) -> bool {
+        let worse = |saved: &LateJob| {
+            (job.done - job.due) >= (saved.done - saved.due).saturating_mul(WORSE)
+        };
+        !self.attempts.are_paused() && self.trigger.as_ref().is_none_or(worse)
+    }
+
+    fn save(&mut self, recorder: &Recorder, job: LateJob) -> Result<io::Result<()>, RecordError> {
+        match recorder.save(&self.path) {
+            Ok(()) => {
+                let reported = (self.on_news)(News::Saved(&job));
+                self.trigger = Some(job);
+                Ok(reported)
+            }
+            Err(error @ RecordError::Write { .. }) => {
+                let error = Error::from(error);
+                let reported = (self.on_news)(News::NotSaved(&error));
+                self.attempts.fail(error);
+                Ok(reported)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The jobs of periodic threads, found and explained.
+
+#[path = "support/nonsense.rs"]
+mod nonsense;
+#[expect(dead_code, reason = "another test uses the rest")]
+mod support;
+
+use proptest::prelude::*;
+use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums, shown};
+use tactus_explain::MatchOutcome;
+use tactus_explain::jobs::{
+    DueBy, JobExplainer, JobExplanation, JobOptions, JobSegment, Jobs, LateJob, NoPeriod, jobs,
+};
+use tactus_model::recording::{Dictionary, EventKind, EventSource, Item, Recording, ThreadId};
+use tactus_model::time::Nanos;
+
+const OPTIONS: JobOptions = JobOptions { period: None, deadline: None, slowest: 20, timelines: 20 };
+
+/// The period of the planted threads in microseconds.
+const PERIOD: u64 = 5000;
+
+fn find_with(recording: &Recording, options: JobOptions) -> Jobs {
+    jobs(&mut recording.reader(), &mut recording.reader(), options, |_, _| true)
+        .expect("a recording in memory cannot fail")
+}
+
+fn find(recording: &Recording) -> Jobs {
+    find_with(recording, OPTIONS)
+}
+
+/// The jobs of the thread `audio`, the only periodic one.
+#[track_caller]
+fn of_audio(found: Jobs) -> JobExplanation {
+    let [audio] = <[JobExplanation; 1]>::try_from(found.threads).expect("one thread is periodic");
+    assert_eq!(audio.name, "audio");
+    check(&audio);
+    audio
+}
+
+fn check(thread: &JobExplanation) {
+    check_sums(&thread.explanation, thread.lengths.count);
+    let times: Nanos = thread.segments.iter().map(|segment| segment.histogram.sum).sum();
+    assert_eq!(times, thread.lengths.sum, "the segments add up: {thread:?}");
+    for worst in &thread.explanation.worst {
+        let segments = worst.job.as_ref().expect("every job is divided").segments;
+        assert_eq!(segments.total(), worst.sample.latency());
+    }
+}
+
+/// CPU 0 is idle; `audio` has slept since 5.
+fn stage() -> (Script, Thread) {
+    let mut script = Script::new(1);
+    let audio = script.thread("audio", 100, 50);
+    script.switch(2, 0, PREEMPTED, audio).arm(3, 0, TIMER, PERIOD, 0).switch(5, 0, SLEEPING, IDLE);
+    (script, audio)
+}
+
+/// `audio` wakes by its timer from an idle CPU and works for `work`.
+fn job(script: &mut Script, audio: Thread, due: u64, work: u64) {
+    script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+    sleep(script, due + work, due + PERIOD);
+}
+
+/// `audio` sleeps from `at` until `due`.
+fn sleep(script: &mut Script, at: u64, due: u64) {
+    script.arm(at - 2, 0, TIMER, due, 0).switch(at, 0, SLEEPING, IDLE);
+}
+
+#[test]
+fn a_thread_in_time_has_no_late_job() {
+    let (mut script, audio) = stage();
+    (1..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.due, audio.period.length), (DueBy::Timer, Nanos::from_micros(PERIOD)));
+    // The last job has no known end.
+    assert_eq!((audio.lengths.count, audio.missed, audio.explanation.pareto.samples), (18, 0, 0));
+    assert_eq!(audio.lengths.max, Nanos::from_micros(1000));
+}
+
+/// Ten jobs in time; the next is interrupted by `hog` until it is done at 59 000, 4 ms after the
+/// next due time at 60 000 would have been its deadline.
+fn late_job() -> (Script, Thread, Thread) {
+    let (mut script, audio) = stage();
+    let hog = script.thread("hog", 200, 20);
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    script.wake(55_500, 0, hog, 0).switch(55_510, 0, PREEMPTED, hog);
+    (script, audio, hog)
+}
+
+#[test]
+fn a_preempted_job_is_late_and_the_next_begins_when_it_is_done() {
+    let (mut script, audio, _) = late_job();
+    script.switch(61_500, 0, SLEEPING, audio);
+    // The next due time is past: the timer is served before the thread can sleep.
+    script.arm(62_000, 0, TIMER, 60_000, 0).expire(62_001, 62_002, 0, TIMER, "hrtimer_wakeup");
+    sleep(&mut script, 62_800, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.missed), (18, 0));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(worst.sample.latency(), Nanos::from_micros(7000));
+    assert_eq!(worst.outcome, MatchOutcome::Timer);
+    assert_eq!(shown(worst)[0], "5990 thread hog (200, rt:79)");
+    let segments = worst.job.as_ref().expect("every job is divided").segments;
+    assert_eq!(segments.get(JobSegment::LateStart), Nanos::from_micros(8));
+    assert_eq!(segments.get(JobSegment::Waiting), Nanos::from_micros(5990));
+    assert_eq!(segments.get(JobSegment::OnCpu), Nanos::from_micros(1002));
+    let previous = &audio.segments[JobSegment::PreviousJob as usize].histogram;
+    assert_eq!(previous.max, Nanos::from_micros(2000), "the next job waits for this one");
+}
+
+#[test]
+fn due_times_without_a_job_are_missed() {
+    let (mut script, audio, _) = late_job();
+    script.switch(61_500, 0, SLEEPING, audio);
+    // The thread skips the due times that are past.
+    sleep(&mut script, 72_000, 75_000);
+    (15..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.missed, audio.late()), (15, 3, 1));
+    assert_eq!(audio.lengths.max, Nanos::from_micros(17_000));
+}
+
+#[test]
+fn a_sleep_within_a_job_belongs_to_the_job() {
+    let (mut script, audio) = stage();
+    let holder = script.thread("holder", 300, 120);
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    // It sleeps until a timer, and then for a lock, which `holder` releases 6 ms later.
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    script.arm(55_198, 0, TIMER, 55_700, 0).switch(55_200, 0, SLEEPING, holder);
+    script.timer_wakes(55_700, 0, audio, true).switch(55_708, 0, PREEMPTED, audio);
+    script.switch(55_800, 0, SLEEPING, holder);
+    script.wake(61_800, 0, audio, 0).switch(61_810, 0, PREEMPTED, audio);
+    sleep(&mut script, 62_000, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let options = JobOptions { deadline: Some(Nanos::from_millis(3)), ..OPTIONS };
+    let audio = of_audio(find_with(&script.into_recording(), options));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(worst.sample.latency(), Nanos::from_micros(7000));
+    assert_eq!(shown(worst)[0], "6000 thread holder (300, other)");
+    assert!(
+        shown(worst)
+            .contains(&"500 thread audio (100, rt:49) slept until its own timer".to_owned())
+    );
+    let segments = worst.job.as_ref().expect("every job is divided").segments;
+    assert_eq!(segments.get(JobSegment::Blocked), Nanos::from_micros(6502));
+}
+
+/// `audio` is woken by `server`, late by the given times.
+fn woken(late: &[u64]) -> Recording {
+    let mut script = Script::new(2);
+    let audio = script.thread("audio", 100, 50);
+    let server = script.thread("server", 300, 49);
+    script.switch(2, 0, PREEMPTED, audio).switch(3, 1, PREEMPTED, server);
+    script.switch(5, 0, SLEEPING, IDLE);
+    for (number, late) in (1..).zip(late) {
+        let wakeup = number * PERIOD + late;
+        script.wake(wakeup, 1, audio, 0).switch(wakeup + 10, 0, PREEMPTED, audio);
+        script.switch(wakeup + 1000, 0, SLEEPING, IDLE);
+    }
+    script.into_recording()
+}
+
+#[test]
+fn a_regularly_woken_thread_is_due_on_a_grid() {
+    let mut late = [0; 30];
+    late[20] = 3500;
+    let options = JobOptions { deadline: Some(Nanos::from_millis(3)), ..OPTIONS };
+    let audio = of_audio(find_with(&woken(&late), options));
+    let DueBy::Thread { thread } = &audio.due else { panic!("{audio:?}") };
+    assert_eq!(thread.name, "server");
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(worst.sample.latency(), Nanos::from_micros(4500));
+    assert_eq!(shown(worst)[0], "3500 thread server (300, rt:50)");
+}
+
+#[test]
+fn a_thread_that_is_not_periodic_has_no_jobs() {
+    let late: Vec<u64> = (0..40_u64).map(|number| number * number * number * 97 % 3500).collect();
+    let found = find(&woken(&late));
+    assert!(found.threads.is_empty(), "{found:?}");
+    let [aperiodic] = &found.aperiodic[..] else { panic!("{found:?}") };
+    assert_eq!(aperiodic.name, "audio");
+    assert!(matches!(aperiodic.reason, NoPeriod::Irregular(_)), "{aperiodic:?}");
+}
+
+#[test]
+fn a_given_period_needs_no_regular_due_times() {
+    let late: Vec<u64> = (0..40_u64).map(|number| number * number * number * 97 % 3500).collect();
+    let options = JobOptions { period: Some(Nanos::from_micros(PERIOD)), ..OPTIONS };
+    let audio = of_audio(find_with(&woken(&late), options));
+    assert!(audio.lengths.count >= 35, "{audio:?}");
+}
+
+#[test]
+fn a_mark_of_its_end_ends_a_job() {
+    let (mut script, audio) = stage();
+    let text = script.thread("tactus: job end audio", 0, 0).name;
+    for number in 1..20 {
+        let due = number * PERIOD;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        script.push_at(support::micros(due + 700), 0, EventKind::Mark { text });
+        // What follows is not a part of the job.
+        sleep(&mut script, due + 1500, due + PERIOD);
+    }
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.lengths.max), (18, Nanos::from_micros(700)));
+}
+
+#[test]
+fn marks_of_beginnings_give_the_period_of_a_thread_without_timers() {
+    let (mut script, _) = stage();
+    let server = script.thread("server", 200, 50);
+    let mark = |script: &mut Script, at, text: &str| {
+        let text = script.thread(text, 0, 0).name;
+        script.push_at(support::micros(at), 0, EventKind::Mark { text });
+    };
+    script.wake(10, 0, server, 0).switch(20, 0, PREEMPTED, server);
+    for number in 1..20 {
+        let late = if number == 15 { 3000 } else { 0 };
+        mark(&mut script, number * PERIOD + late, "tactus: job begin server");
+        mark(&mut script, number * PERIOD + late + 1000, "tactus: job end server");
+    }
+    let found = find_with(&script.into_recording(), OPTIONS).threads;
+    let server = found.iter().find(|thread| thread.name == "server").expect("it is periodic");
+    assert_eq!((&server.due, server.period.length), (&DueBy::Mark, Nanos::from_micros(PERIOD)));
+    assert_eq!(server.lengths.max, Nanos::from_micros(4000));
+}
+
+#[test]
+fn jobs_across_a_loss_are_not_counted() {
+    let (mut script, audio) = stage();
+    (1..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.lose(0, 50_500, 50_600);
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.void), (17, 1));
+}
+
+/// What an explainer finds while events come in.
+fn followed(recording: &Recording) -> (Jobs, Vec<LateJob>) {
+    let mut source = recording.reader();
+    let mut explainer = JobExplainer::learning(source.about(), OPTIONS);
+    let mut late = Vec::new();
+    while let Some(item) = source.next_item().expect("a recording in memory cannot fail") {
+        match item {
+            Item::Event(event) => explainer.event(&event, source.dictionary(), |_, _, _| true),
+            Item::Lost(lost) => explainer.lost(&lost),
+        }
+        late.append(&mut explainer.take_late());
+    }
+    (explainer.finish(source.dictionary()), late)
+}
+
+#[test]
+fn late_jobs_are_reported_as_they_come() {
+    let (mut script, audio) = stage();
+    let hog = script.thread("hog", 200, 20);
+    (1..21).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(105_000, 0, audio, true).switch(105_008, 0, PREEMPTED, audio);
+    script.wake(105_500, 0, hog, 0).switch(105_510, 0, PREEMPTED, hog);
+    script.switch(111_000, 0, SLEEPING, audio);
+    sleep(&mut script, 112_000, 115_000);
+    (23..30).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let (found, late) = followed(&script.into_recording());
+    let audio = of_audio(found);
+    let [late] = &late[..] else { panic!("one job is late: {late:?}") };
+    assert_eq!((late.thread, late.done - late.due), (ThreadId(100), Nanos::from_micros(7000)));
+    assert_eq!(late.parts, audio.explanation.worst[0].parts);
+    assert_eq!((audio.late(), audio.missed), (1, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_times_of_jobs_add_up_whatever_the_events(events in nonsense::events(100_000)) {
+        let about = Script::new(3).into_recording().about;
+        let recording =
+            Recording { about, dictionary: Dictionary::new(), events, losses: Vec::new() };
+        for period in [None, Some(Nanos::from_micros(300))] {
+            let found = find_with(&recording, JobOptions { period, deadline: period, ..OPTIONS });
+            found.threads.iter().for_each(check);
+        }
+        followed(&recording).0.threads.iter().for_each(check);
+    }
+}

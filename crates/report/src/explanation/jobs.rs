@@ -1,0 +1,275 @@
+//! Why jobs of periodic threads were late, as text for the terminal.
+
+use tactus_explain::jobs::{
+    Aperiodic, DueBy, JobDivision, JobExplanation, JobSegment, Jobs, LateJob, NoPeriod,
+};
+use tactus_explain::{Cause, ExplainedSample};
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+
+use super::words::{self, Subject};
+use super::{text, thread_time};
+use crate::format;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
+
+/// The most threads that have a row of their own.
+const ROWS: usize = 20;
+
+/// Writes when the jobs of periodic threads were done, those with the latest jobs first; then why
+/// jobs of the `explained` threads were late. With `aperiodic`, it also says which threads have no
+/// period.
+pub fn jobs_text(
+    jobs: &Jobs,
+    explained: &[&JobExplanation],
+    aperiodic: bool,
+    options: &TableOptions,
+) -> String {
+    let mut text = String::new();
+    if !jobs.threads.is_empty() {
+        text.push_str("Jobs of periodic threads, from due to done\n\n");
+        text.push_str(&grid(columns(&jobs.threads), options.width));
+    }
+    if let Some(more) = jobs.threads.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        let threads = format::counted(more as u64, "thread");
+        text.push_str(&wrapped(
+            &format!("Not shown: {threads} with less late time."),
+            "",
+            options.width,
+        ));
+    }
+    let without = jobs.aperiodic.iter().filter(|_| aperiodic).take(ROWS);
+    without.for_each(|thread| text.push_str(&wrapped(&no_period(thread), "", options.width)));
+    for thread in explained {
+        text.push('\n');
+        text.push_str(&thread_text(thread, options.width));
+    }
+    text
+}
+
+/// A row for each thread.
+pub(super) fn columns(threads: &[JobExplanation]) -> Vec<Column> {
+    let shown = &threads[..threads.len().min(ROWS)];
+    let rows: Vec<(&JobExplanation, LatencyHistogram)> = shown
+        .iter()
+        .map(|thread| (thread, LatencyHistogram::from_record(&thread.lengths)))
+        .collect();
+    vec![
+        Column::names("thread", &rows, |(thread, _)| Entry::text(name(thread))),
+        Column::of("period", &rows, |(thread, _)| Entry::latency(Some(thread.period.length))),
+        Column::of("deadline", &rows, |(thread, _)| Entry::latency(Some(thread.deadline))),
+        Column::of("jobs", &rows, |(_, lengths)| Entry::count(lengths.count())),
+        Column::of("late", &rows, |(thread, _)| Entry::count(thread.late())),
+        Column::of("missed", &rows, |(thread, _)| Entry::count(thread.missed))
+            .meaning("due times without a job"),
+        Column::of("median", &rows, |(_, lengths)| Entry::latency(lengths.quantile(0.5))),
+        Column::of("p99", &rows, |(_, lengths)| Entry::latency(lengths.quantile(0.99))),
+        Column::of("max", &rows, |(_, lengths)| Entry::latency(lengths.max())),
+    ]
+}
+
+/// A thread: `audio (812, rt:80)`.
+pub(super) fn name(thread: &JobExplanation) -> String {
+    let name = format::printable(&thread.name);
+    format!("{name} ({}, {})", thread.thread, thread.priority.class())
+}
+
+fn thread_text(thread: &JobExplanation, width: usize) -> String {
+    let explanation = &thread.explanation;
+    let mut written = format!("{}\n\n", name(thread));
+    for sentence in
+        [words::headline(explanation, Subject::Jobs)].into_iter().chain(sentences(thread))
+    {
+        written.push_str(&wrapped(&sentence, "", width));
+    }
+    written.push_str(&text::pareto(explanation, Subject::Jobs, width));
+    let segments = thread.segments.iter();
+    let segments = segments.map(|part| (part.segment.to_string(), &part.histogram));
+    written.push_str(&text::lengths(segments, width));
+    if !explanation.worst.is_empty() {
+        written.push_str("\nThe worst jobs\n");
+    }
+    for (number, explained) in (1..).zip(&explanation.worst) {
+        let length = Subject::Jobs.length(explained.sample.latency());
+        let head = format!("{length}: {}", place(explained));
+        written.push_str(&text::sample(number, &head, explained, Subject::Jobs, width));
+    }
+    written
+}
+
+/// What is known about the jobs of a thread besides their main cause.
+pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
+    let pareto = &thread.explanation.pareto;
+    let late = (thread.late() > 0).then(|| {
+        format!(
+            "{} of {} {} done later than {} after the due time, {} in total.",
+            format::count(thread.late()),
+            format::counted(thread.lengths.count, "job"),
+            if thread.late() == 1 { "was" } else { "were" },
+            format::axis_length(thread.deadline),
+            format::latency(pareto.time)
+        )
+    });
+    let remainder = words::remainder(&thread.explanation);
+    let missed = (thread.missed > 0).then(|| {
+        let times = format::counted(thread.missed, "due time");
+        format!("The thread missed {times}: it began no job for them.")
+    });
+    let void = (thread.void > 0).then(|| {
+        format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
+    });
+    let known = [late, spent(thread), blocked(thread), remainder, missed, void];
+    known.into_iter().flatten().chain([rhythm(thread)]).collect()
+}
+
+/// How late jobs spent their time, the greatest part first.
+fn spent(thread: &JobExplanation) -> Option<String> {
+    let whole = thread.late_time.total().as_nanos();
+    let mut segments: Vec<(JobSegment, Nanos)> =
+        thread.late_time.iter().filter(|(_, time)| *time > Nanos::ZERO).collect();
+    segments.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let shares = segments
+        .iter()
+        .map(|(segment, time)| format!("{} {segment}", format::share(time.as_nanos(), whole)));
+    let shares: Vec<String> = shares.collect();
+    (!shares.is_empty()).then(|| format!("Where it went: {}.", shares.join(", ")))
+}
+
+/// The most reasons for sleeping that are named.
+const REASONS: usize = 3;
+
+/// What late jobs slept for, and who ended it.
+fn blocked(thread: &JobExplanation) -> Option<String> {
+    let rows = thread.blocked.iter().take(REASONS).map(|row| {
+        let sleeps = format::counted(row.count, "sleep");
+        let ender = format::printable(&row.ender.to_string());
+        format!("{} in {sleeps} ({}), ended by {ender}", format::latency(row.time), row.sleep)
+    });
+    let rows: Vec<String> = rows.collect();
+    (!rows.is_empty()).then(|| format!("Blocked: {}.", rows.join("; ")))
+}
+
+/// How the period is known.
+fn rhythm(thread: &JobExplanation) -> String {
+    let period = &thread.period;
+    let by = match &thread.due {
+        DueBy::Timer => "its timer is due".to_owned(),
+        DueBy::Mark => "it marks the beginning".to_owned(),
+        DueBy::Thread { thread } => format!("thread {thread} wakes it"),
+        DueBy::Interrupt { name } => format!("{} wakes it", format::printable(name)),
+    };
+    let fitting = (period.fit * period.spacings as f64).round() as u64;
+    let fit = format::share(fitting, period.spacings as u64);
+    let length = format::latency(period.length);
+    format!("A job begins when {by}, every {length}; {fit} of the spacings fit this period.")
+}
+
+/// The place of a job, and how it began.
+pub(super) fn place(explained: &ExplainedSample) -> String {
+    let due = format::latency(explained.sample.due);
+    format!(
+        "job {}, due {due} into the recording; {}",
+        format::count(explained.index),
+        explained.outcome
+    )
+}
+
+/// Why a thread has no jobs.
+pub(super) fn no_period(thread: &Aperiodic) -> String {
+    let name = format!("{} ({})", format::printable(&thread.name), thread.thread);
+    match &thread.reason {
+        NoPeriod::TooFew { spacings } => format!(
+            "{name} has no known period: its timer or waker ended {}.",
+            format::counted(*spacings as u64 + 1, "sleep")
+        ),
+        NoPeriod::Irregular(period) => format!(
+            "{name} is not periodic: {} of the spacings of its due times fit their median, {}.",
+            format::share((period.fit * 100.0).round() as u64, 100),
+            format::latency(period.length)
+        ),
+    }
+}
+
+/// A late job in a line: the thread, how late it was, and what took most of the time.
+pub fn late_job_line(job: &LateJob) -> String {
+    format!(
+        "{} ({}): {}, deadline {}: {}",
+        format::printable(&job.name),
+        job.thread,
+        Subject::Jobs.length(job.done - job.due),
+        format::axis_length(job.deadline),
+        format::printable(&main_part(job))
+    )
+}
+
+/// What took most of a late job's time, in words.
+fn main_part(job: &LateJob) -> String {
+    let JobDivision { segments, blocked } = &job.division;
+    let greatest = segments.iter().max_by_key(|(_, time)| *time);
+    let Some((segment, time)) = greatest else { return String::new() };
+    let time = format::latency(time);
+    match (segment, blocked) {
+        (JobSegment::Blocked, Some(blocked)) => {
+            thread_time::blocked(&blocked.sleep, "", &blocked.stretch)
+        }
+        (JobSegment::Blocked | JobSegment::OnCpu, _) => format!("{time} {segment}."),
+        (JobSegment::PreviousJob, _) => format!("the previous job was done {time} too late."),
+        (JobSegment::LateStart | JobSegment::Waiting, _) => {
+            let cause = job.parts.iter().find(|part| part.cause != Cause::OwnWork);
+            let cause = cause
+                .map(|part| format!(", mostly {} ({})", part.cause, format::latency(part.time)));
+            format!("{segment} {time}{}.", cause.unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::jobs::{JobOptions, jobs};
+    use tactus_record::file::RecordingFile;
+
+    use super::*;
+    use crate::explanation::jobs_page::{LateRecording, jobs_page};
+
+    /// The jobs of the probe of a recorded real session.
+    fn of_probe(deadline: Nanos) -> Jobs {
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/blame");
+        let path = format!("{data}/higher-priority-spinner.tactusrec");
+        let open = || RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let options = JobOptions {
+            period: Some(Nanos::from_millis(1)),
+            deadline: Some(deadline),
+            slowest: 1,
+            timelines: 1,
+        };
+        jobs(&mut open(), &mut open(), options, |_, _| true).expect("a golden recording is whole")
+    }
+
+    fn shown(width: usize) -> String {
+        let found = of_probe(Nanos::from_millis(1));
+        let explained: Vec<&JobExplanation> =
+            found.threads.iter().filter(|thread| thread.late() > 0).take(1).collect();
+        jobs_text(&found, &explained, true, &TableOptions::of_width(width))
+    }
+
+    #[test]
+    fn jobs_of_a_recording_at_100() {
+        insta::assert_snapshot!(shown(100));
+    }
+
+    #[test]
+    fn jobs_of_a_recording_at_60() {
+        insta::assert_snapshot!(shown(60));
+    }
+
+    #[test]
+    fn the_page_has_what_the_text_has() {
+        let found = of_probe(Nanos::from_millis(1));
+        let recording = LateRecording { title: "late".to_owned(), notes: vec!["<b>".to_owned()] };
+        let page = jobs_page(&recording, &found).expect("the template is right");
+        assert!(page.contains("&#60;b&#62;"), "notes are escaped");
+        assert!(page.contains("late start"), "{page}");
+        assert!(page.contains("The worst jobs") && page.contains("<svg"));
+    }
+}
