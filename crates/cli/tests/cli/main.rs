@@ -3,6 +3,7 @@
 mod bad_input;
 mod commands;
 mod doctor;
+mod documents;
 mod ended;
 mod explain;
 mod flight;
