@@ -1,7 +1,7 @@
 //! Where the time of a thread goes: on a CPU, waiting for one, blocked and on what, asleep by
 //! choice.
 //!
-//! [`divide`] splits any stretch of a thread's time without a remainder. The recorded time of
+//! `divide` splits any stretch of a thread's time without a remainder. The recorded time of
 //! a thread ([`ThreadTime`]) is divided the same way while events come in, with the reasons of
 //! its sleeps, who ended them, and for the longest what had to happen first
 //! ([`chain`](Link)).

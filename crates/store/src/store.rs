@@ -107,32 +107,43 @@ impl Store {
         write().map_err(|fault: Fault| fault.in_file(&self.path))
     }
 
-    /// Returns the space of deleted runs to the file system.
+    /// Frees the space of deleted runs. The file gives it back when the log is copied into it, at
+    /// the latest when the store is closed.
     ///
-    /// The log gets a copy of every moved page. On a full disk it can grow only a little, so
-    /// some pages are moved at a time, and the log is emptied before the next.
+    /// The log gets a copy of every moved page. If a full disk has no room for all of them, the log
+    /// is emptied in between. Not earlier: pages that are only in the log need room in the file
+    /// until they are cut off, and would take it from the log.
     pub(crate) fn shrink(&self) -> Result<(), StoreError> {
-        let database = &self.connection;
-        let step = || -> rusqlite::Result<i64> {
+        let mut free = i64::MAX;
+        loop {
+            let left = match self.free_some_pages() {
+                Err(StoreError::Full { .. }) if self.empties_log() => self.free_some_pages()?,
+                result => result?,
+            };
+            if left == 0 || left >= free {
+                return Ok(());
+            }
+            free = left;
+        }
+    }
+
+    /// Cuts some unused pages off the file; returns how many are left.
+    fn free_some_pages(&self) -> Result<i64, StoreError> {
+        let free = || -> rusqlite::Result<i64> {
             // The statement frees one page a step, so it must run to its end.
-            let mut statement = database.prepare("PRAGMA incremental_vacuum(100)")?;
+            let mut statement = self.connection.prepare("PRAGMA incremental_vacuum(100)")?;
             let mut pages = statement.query([])?;
             while pages.next()?.is_some() {}
-            // Pages that were only in the log need room in the file until they are cut off, so
-            // this may fail at first. The log then keeps them.
-            let _ = database.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-            database.pragma_query_value(None, "freelist_count", |row| row.get(0))
+            self.connection.pragma_query_value(None, "freelist_count", |row| row.get(0))
         };
-        let shrink = || {
-            let mut free = i64::MAX;
-            loop {
-                let left = step()?;
-                if left == 0 || left >= free {
-                    return Ok(());
-                }
-                free = left;
-            }
-        };
-        shrink().map_err(|error| StoreError::from_sqlite(&self.path, error))
+        free().map_err(|error| StoreError::from_sqlite(&self.path, error))
+    }
+
+    /// Copies the log into the file; returns whether the log can be written from its start again.
+    fn empties_log(&self) -> bool {
+        let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
+        let pages = |row: &rusqlite::Row<'_>| Ok((row.get(1)?, row.get(2)?));
+        let pages: rusqlite::Result<(i64, i64)> = self.connection.query_row(checkpoint, [], pages);
+        pages.is_ok_and(|(logged, copied)| logged == copied)
     }
 }

@@ -4,6 +4,7 @@ mod admit;
 mod bad_input;
 mod commands;
 mod doctor;
+mod documents;
 mod ended;
 mod explain;
 mod flight;
