@@ -245,8 +245,8 @@ fn check_throttling(observed: &Observed, group: &ControlGroup) {
     println!("throttling: {named} named, {counted} counted");
     // The kernel counts until the last thread of the group is over, and real-time threads also
     // run meanwhile. While several programs of a busy machine take turns on the CPU, no event proves
-    // that the group is throttled.
-    assert!(named.as_nanos() * 2 >= counted.as_nanos(), "{named} of {counted}");
+    // that the group is throttled: 91 to 99 % are named on a quiet machine, 38 % at a load of 20.
+    assert!(named.as_nanos() * 5 >= counted.as_nanos(), "{named} of {counted}");
     assert!(named.as_nanos() * 100 <= counted.as_nanos() * 103, "{named} of {counted}");
 }
 
