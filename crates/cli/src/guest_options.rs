@@ -9,23 +9,26 @@ use tactus_model::time::Nanos;
 use crate::error::{CommandError, CommandResult};
 use crate::values::{positive, whole};
 
+/// The heading of options about guests. Each option names it: a heading set for all of them would
+/// also apply to the options of the command that follow.
+pub(crate) const HEADING: &str = "Guest kernels";
+
 /// Time in guests, and their time limit.
 #[derive(Args)]
-#[command(next_help_heading = "Guest kernels (docs/lab.md)")]
 pub(crate) struct GuestOptions {
     /// Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     exact: bool,
     /// With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125
     #[arg(long, value_name = "N", requires = "exact", default_value = "1000",
-        value_parser = whole(1..=1000_u32))]
+        help_heading = HEADING, value_parser = whole(1..=1000_u32))]
     mips: u32,
     /// With --exact: number of separately booted machines whose results must be equal, 2 to 100
     #[arg(long, value_name = "N", requires = "exact", default_value = "2",
-          value_parser = whole(2..=100_u8))]
+        help_heading = HEADING, value_parser = whole(2..=100_u8))]
     proofs: u8,
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
-    #[arg(long, value_name = "DURATION", value_parser = positive)]
+    #[arg(long, value_name = "DURATION", help_heading = HEADING, value_parser = positive)]
     guest_limit: Option<Nanos>,
 }
 

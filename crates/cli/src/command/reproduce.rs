@@ -12,7 +12,7 @@ use tactus_report::format;
 use tactus_reproduce::{Paper, Reproduction, reproduce};
 
 use crate::error::CommandResult;
-use crate::guest_options::GuestOptions;
+use crate::guest_options::{self, GuestOptions};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::quietness::Quietness;
@@ -25,7 +25,7 @@ use crate::values::seed;
 /// --full, for the paper's own durations) and reports whether each claim of the paper holds here.
 ///
 /// With --kernel, it measures in guest kernels, like `tactus measure --kernel`, and compares them. Claims that
-/// a guest or deterministic time cannot show are not judged.
+/// a guest or deterministic time cannot show are not judged. docs/lab.md describes guests.
 ///
 /// Examples: tactus reproduce latency-method;
 /// tactus reproduce latency-method --kernel debian:preempt=none --kernel debian-rt --exact
@@ -45,7 +45,8 @@ pub(crate) struct ReproduceArguments {
     from: Vec<Address>,
     /// Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare
     /// kernels [default: measure this machine]
-    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["from", "preemption"])]
+    #[arg(long, value_name = "KERNEL", help_heading = guest_options::HEADING,
+        conflicts_with_all = ["from", "preemption"])]
     kernel: Vec<String>,
     #[command(flatten)]
     guests: GuestOptions,
