@@ -50,7 +50,7 @@ pub(super) struct RunView {
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
     /// Which rule of accounting a reader needs; `None` if both give the same figures.
-    pub(super) rules_note: Option<&'static str>,
+    pub(super) rules_note: Option<String>,
     /// The same by kernels; empty for fewer than two kernels.
     pub(super) kernels: Table,
     pub(super) kernels_head: &'static str,
