@@ -347,7 +347,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand compare" -l markdown -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l max -d 'Require that no wakeup is later than this' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l quantile -d 'Require that this percentage of wakeups is no later than a duration, e.g. 99.9=80us; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l quantile -d 'Require that this percentage of the due times is met within a duration, e.g. 99.9=80us; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l missed -d 'Require at most this number of missed due times' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l for -d 'With --at-most: what the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'With --for: require at most this rate of deadline misses, with 95 % confidence, e.g. 1/h' -r

@@ -69,9 +69,10 @@ const BEGINNINGS: [(&str, Meaning); 16] = [
 ];
 
 /// The beginnings of lines that are coloured as a whole.
-const LINES: [(&str, Meaning); 12] = [
+const LINES: [(&str, Meaning); 13] = [
     ("Invalid for ", Meaning::Bad),
     ("Valid only for ", Meaning::Doubtful),
+    ("Not measured: ", Meaning::Doubtful),
     ("Valid, with ", Meaning::Doubtful),
     ("Valid.", Meaning::Good),
     ("Measurements here are invalid", Meaning::Bad),

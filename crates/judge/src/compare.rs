@@ -16,6 +16,7 @@ mod tests;
 
 use serde::Serialize;
 use tactus_model::cell::Cell;
+use tactus_model::facts::FactRow;
 use tactus_model::origin::{Origin, Precision};
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::Run;
@@ -370,6 +371,8 @@ fn facts_that_differ(a: &Run, b: &Run) -> Vec<FactDiffers> {
     a.into_iter()
         .zip(b)
         .filter(|(a, b)| DECIDING.contains(&a.group) && a.value != b.value)
+        // An unknown fact may be equal.
+        .filter(|(a, b)| [a, b].iter().all(|row| row.value != FactRow::UNKNOWN))
         // Directories of cgroups name sessions and do not describe the machine.
         .filter(|(a, _)| !a.name.ends_with("directory"))
         .map(|(a, b)| FactDiffers {

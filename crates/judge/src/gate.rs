@@ -286,7 +286,7 @@ impl<'r> Basis<'r> {
                 (missed <= limit, found, None)
             }
             Demand::Max(limit) => match self.summary.max {
-                Some(max) => (max <= limit, self.latency(max), None),
+                Some(max) => (max <= limit, self.against(max, limit), None),
                 None => (true, String::new(), Some("no wakeup was observed".to_owned())),
             },
             Demand::Quantile(QuantileLimit { percent, limit }) => {
@@ -295,7 +295,7 @@ impl<'r> Basis<'r> {
                 match self.summary.by_schedule.quantile(quantile) {
                     Some(figure) => (
                         figure <= limit,
-                        self.latency(figure),
+                        self.against(figure, limit),
                         unsupported.map(|reason| format!("there are {reason}")),
                     ),
                     None => (true, String::new(), Some("no wakeup was observed".to_owned())),
@@ -345,11 +345,16 @@ impl<'r> Basis<'r> {
         }
     }
 
-    /// A latency with the known precision.
-    fn latency(&self, latency: Nanos) -> String {
-        match self.summary.precision {
+    /// A latency with the known precision; if it reads like a limit that it does not equal, both
+    /// exactly.
+    fn against(&self, latency: Nanos, limit: Nanos) -> String {
+        let text = match self.summary.precision {
             Some(precision) => format::latency_to(latency, precision.unit),
             None => format::latency(latency),
+        };
+        match latency != limit && text == format::latency(limit) {
+            true => format!("{latency} (limit {limit})"),
+            false => text,
         }
     }
 
@@ -385,19 +390,26 @@ fn not_recorded(precision: Precision, demand: Demand) -> Option<&'static str> {
     }
 }
 
-/// Judges a cell against its partner in the baseline, by the quantiles that both support.
+/// A comparison that finds no difference is undecided if B may be greater than A by this factor.
+const UNDECIDED: f64 = 2.0;
+
+/// Judges a cell against its partner in the baseline, by the quantiles that both support: not met
+/// if any is worse, otherwise unsupported if any is undecided.
 fn no_worse(pair: &PairComparison) -> (Outcome, String) {
     let mut figures = Vec::new();
     let mut left_out = Vec::new();
-    let mut worse = false;
+    let (mut worse, mut undecided) = (false, false);
     for figure in &pair.quantiles {
         let percent = format::percentile(figure.quantile);
         match (&figure.difference, figure.verdict, &figure.not_compared) {
             (Some(difference), Some(verdict), _) => {
+                let is_open =
+                    verdict == Verdict::NoDifferenceFound && difference.ratio_high >= UNDECIDED;
                 worse |= verdict == Verdict::Worse;
+                undecided |= is_open;
                 figures.push(format!(
                     "{percent}: {} ({:.2}×, {:.2}× to {:.2}×)",
-                    verdict.words(),
+                    if is_open { "undecided" } else { verdict.words() },
                     difference.ratio,
                     difference.ratio_low,
                     difference.ratio_high,
@@ -424,5 +436,13 @@ fn no_worse(pair: &PairComparison) -> (Outcome, String) {
             count(pair.b.missed)
         ));
     }
-    (Outcome::of(!worse), found)
+    let outcome = match (worse, undecided) {
+        (true, _) => Outcome::NotMet,
+        (false, true) => Outcome::Unsupported,
+        (false, false) => Outcome::Met,
+    };
+    if outcome == Outcome::Unsupported {
+        found.push_str("; measure more rounds to decide");
+    }
+    (outcome, found)
 }

@@ -39,6 +39,18 @@ pub struct Verdict {
     pub validity: Validity,
     /// Problems, warnings and unknown facts, the worst first.
     pub findings: Vec<Finding>,
+    /// The policies that no task of the run was granted.
+    #[serde(skip)]
+    pub refused: Vec<RefusedPolicy>,
+}
+
+/// A policy of the plan that no task was granted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RefusedPolicy {
+    /// The policy of the plan.
+    pub asked: String,
+    /// The policies that its tasks ran under.
+    pub granted: Vec<String>,
 }
 
 /// How reliable the figures of a run are, from the worst to the best.
@@ -71,7 +83,7 @@ impl fmt::Display for Validity {
 }
 
 impl Verdict {
-    fn of(mut findings: Vec<Finding>) -> Self {
+    fn of(mut findings: Vec<Finding>, refused: Vec<RefusedPolicy>) -> Self {
         findings.retain(|finding| finding.state != State::Fine);
         findings.sort_by_key(|finding| finding.state);
         let validity = match worst(&findings) {
@@ -79,7 +91,7 @@ impl Verdict {
             State::Warning => Validity::WithWarnings,
             State::Unknown | State::Fine => Validity::Valid,
         };
-        Self { validity, findings }
+        Self { validity, findings, refused }
     }
 
     /// The findings of one state.
@@ -124,5 +136,5 @@ pub fn verdict(run: &Run) -> Verdict {
         true => Vec::new(),
         false => [changed::findings(run), conditions::findings(run, &cells)].concat(),
     };
-    Verdict::of([of_figures.concat(), of_host].concat())
+    Verdict::of([of_figures.concat(), of_host].concat(), met::refused_policies(&cells))
 }

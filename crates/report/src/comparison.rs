@@ -3,7 +3,7 @@
 mod text;
 
 use tactus_judge::compare::{
-    ComparedCell, Comparison, Design, Difference, PairComparison, Verdict,
+    ComparedCell, Comparison, Design, Difference, PairComparison, QuantileComparison, Verdict,
 };
 use tactus_model::time::Nanos;
 
@@ -40,6 +40,21 @@ pub fn comparison_in_words(comparison: &Comparison) -> String {
     )
 }
 
+/// The verdict on a figure in words, as far as it was compared.
+///
+/// An interval alone may exclude 1 although the adjusted test does not find a difference.
+pub(crate) fn verdict_in_words(figure: &QuantileComparison) -> &'static str {
+    match figure.verdict {
+        None => "not compared",
+        Some(Verdict::NoDifferenceFound) if excludes_one(figure) => "not significant",
+        Some(verdict) => verdict.words(),
+    }
+}
+
+fn excludes_one(figure: &QuantileComparison) -> bool {
+    figure.difference.is_some_and(|found| found.ratio_low > 1.0 || found.ratio_high < 1.0)
+}
+
 /// How the comparison was made and what its verdicts mean, in sentences.
 pub fn how_compared(comparison: &Comparison) -> Vec<String> {
     let margin = format!("{}{THIN_SPACE}%", comparison.margin * 100.0);
@@ -51,6 +66,16 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
              Intervals are at 95 % confidence \
              and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
              over rounds.",
+            comparison.tests()
+        ));
+    }
+    let mut figures = comparison.pairs.iter().flat_map(|pair| &pair.quantiles);
+    if figures
+        .any(|figure| figure.verdict == Some(Verdict::NoDifferenceFound) && excludes_one(figure))
+    {
+        words.push(format!(
+            "Not significant: the interval of the figure alone excludes 1, but the difference does not remain \
+             after adjustment for {} tests.",
             comparison.tests()
         ));
     }

@@ -87,7 +87,16 @@ fn refused(results: &[CellResult<'_>]) -> Option<String> {
     let sentences = pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| {
         let asked: Vec<&str> = pairs.iter().map(|(_, asked)| asked.as_str()).collect();
         let (verb, whose) = if asked.len() == 1 { ("was", "its") } else { ("were", "their") };
-        format!("{} {verb} refused: {whose} figures are for {}.", asked.join(" and "), pairs[0].0)
+        let granted = &pairs[0].0;
+        let all = results.iter().all(|result| {
+            result.granted().is_some_and(|scheduling| scheduling.to_string() == *granted)
+        });
+        let effect = match results.len() {
+            2 if all => format!("both cells ran as {granted}"),
+            cells if all && cells > 2 => format!("all {cells} cells ran as {granted}"),
+            _ => format!("{whose} figures are for {granted}"),
+        };
+        format!("{} {verb} refused: {effect}.", asked.join(" and "))
     });
     let sentences: Vec<String> = sentences.collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -222,6 +231,12 @@ fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
         }
     }
     groups
+}
+
+/// The names of the cells with the greatest latency of each policy.
+pub(crate) fn worst_of_policies<'a>(results: &'a [CellResult<'_>]) -> Vec<&'a str> {
+    let worst = |group: Group<'a, '_>| group.cells.into_iter().max_by_key(|cell| cell.max());
+    groups(results).into_iter().filter_map(worst).map(|cell| cell.label.as_str()).collect()
 }
 
 /// The policies from the best to the worst, each with the names of its cells.
@@ -364,8 +379,8 @@ mod tests {
             task.granted.scheduling = Scheduling::ORDINARY;
         }
         let sentence = outcome(&run);
-        let expected = "fifo:90 was refused: its figures are for other. Without load, other in place of fifo:90 \
-                        served ";
+        let expected =
+            "fifo:90 was refused: its figures are for other. Without load, other served ";
         assert!(sentence.starts_with(expected), "{sentence}");
     }
 }

@@ -7,6 +7,7 @@ use tactus_model::run::Run;
 use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 use tactus_stats::frames::PlayerSummary;
+use tactus_stats::histogram::nearest_rank;
 use tactus_stats::{CellSummary, Interval, LatencyHistogram, LoadRate};
 
 use crate::format;
@@ -142,18 +143,18 @@ impl CellResult<'_> {
         all.all(|scheduling| scheduling == first).then_some(first)
     }
 
-    /// The scheduling of the cell in words: the granted policy, and the requested one if it
-    /// differs.
+    /// The scheduling of the cell in words: the granted policy. The headline names the policies
+    /// that were refused.
     pub(crate) fn scheduling_in_words(&self) -> String {
         let asked = self.cell.policy.scheduling;
         match self.granted() {
-            Some(granted) if granted == asked => asked.to_string(),
-            Some(granted) => format!("{granted} in place of {asked}"),
+            Some(granted) => granted.to_string(),
             None => format!("{asked} (granted to some tasks only)"),
         }
     }
 
-    /// The cell's name, with the granted policy if it differs from the requested one.
+    /// The cell's name, with the granted policy if it differs from the requested one:
+    /// `idle · fifo:90→other`.
     pub(crate) fn label_as_granted(&self) -> String {
         if self.cell.imported.is_some() {
             return self.label.clone();
@@ -161,7 +162,19 @@ impl CellResult<'_> {
         let asked = self.cell.policy.scheduling;
         match self.granted() {
             Some(granted) if granted == asked => self.label.clone(),
-            Some(granted) => format!("{} (ran as {granted})", self.label),
+            Some(granted) => {
+                let ran = format!("{asked}→{granted}");
+                let asked = asked.to_string();
+                let parts: Vec<&str> = self.label.split(" · ").collect();
+                match parts.contains(&asked.as_str()) {
+                    true => {
+                        let parts = parts.into_iter();
+                        let parts = parts.map(|part| if part == asked { &ran } else { part });
+                        parts.collect::<Vec<_>>().join(" · ")
+                    }
+                    false => format!("{} · {ran}", self.label),
+                }
+            }
             None => format!("{} (ran under several policies)", self.label),
         }
     }
@@ -264,7 +277,7 @@ pub(crate) fn quantiles(histogram: &LatencyHistogram, shares: &[f64]) -> Vec<Nan
     let (mut seen, mut high) = (0, min);
     let mut found = Vec::with_capacity(shares.len());
     for share in shares {
-        let rank = ((share * histogram.count() as f64).ceil() as u64).max(1);
+        let rank = nearest_rank(*share, histogram.count());
         while seen < rank {
             let Some(bucket) = buckets.next() else { break };
             seen += bucket.count;

@@ -56,6 +56,20 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
         count => format!(", with {}", format::counted(count, "warning")),
     };
     match verdict.of_state(State::Invalidates).count() {
+        0 if !verdict.refused.is_empty() => {
+            let asked: Vec<&str> =
+                verdict.refused.iter().map(|policy| policy.asked.as_str()).collect();
+            let mut granted: Vec<&str> = verdict
+                .refused
+                .iter()
+                .flat_map(|policy| &policy.granted)
+                .map(String::as_str)
+                .collect();
+            granted.sort_unstable();
+            granted.dedup();
+            let (asked, granted) = (asked.join(", "), granted.join(" and "));
+            format!("Not measured: {asked}. Figures for {granted} are valid{warnings}.")
+        }
         0 if verdict.policy_refused() => {
             format!("Valid only for the policies that were granted{warnings}.")
         }

@@ -137,17 +137,8 @@ impl CellSummary {
     /// Combines all rounds and tasks of a cell.
     pub fn pool(measurements: &[&Measurement]) -> Self {
         let mut accounting = Accounting::default();
-        let mut per_wakeup = LatencyHistogram::new();
-        let mut missed = LatencyHistogram::new();
-        for measurement in measurements {
-            accounting += measurement.accounting();
-            for task in &measurement.tasks {
-                task.blocks.iter().for_each(|block| per_wakeup.merge_record(block));
-                missed.merge_record(&task.missed_latencies);
-            }
-        }
-        let mut by_schedule = per_wakeup.clone();
-        by_schedule.merge(&missed);
+        measurements.iter().for_each(|measurement| accounting += measurement.accounting());
+        let [per_wakeup, by_schedule] = both_rules(measurements);
         Self {
             rounds: measurements.len() as u32,
             accounting,
@@ -172,6 +163,19 @@ impl CellSummary {
     pub fn quantile(&self, quantile: f64) -> Option<&QuantileEstimate> {
         self.quantiles.iter().find(|estimate| (estimate.quantile - quantile).abs() < 1e-9)
     }
+}
+
+/// The latencies of all rounds and tasks of a cell, *per wakeup* and by the *intended schedule*.
+pub fn both_rules(measurements: &[&Measurement]) -> [LatencyHistogram; 2] {
+    let mut per_wakeup = LatencyHistogram::new();
+    let mut missed = LatencyHistogram::new();
+    for task in measurements.iter().flat_map(|measurement| &measurement.tasks) {
+        task.blocks.iter().for_each(|block| per_wakeup.merge_record(block));
+        missed.merge_record(&task.missed_latencies);
+    }
+    let mut by_schedule = per_wakeup.clone();
+    by_schedule.merge(&missed);
+    [per_wakeup, by_schedule]
 }
 
 fn quantiles(
@@ -199,7 +203,7 @@ fn quantiles(
 }
 
 /// The quantile, if at least one sample is expected beyond it.
-fn supported(histogram: &LatencyHistogram, quantile: f64) -> Option<Nanos> {
+pub fn supported(histogram: &LatencyHistogram, quantile: f64) -> Option<Nanos> {
     let beyond = histogram.count() as f64 * (1.0 - quantile);
     (beyond >= 1.0 - 1e-6).then(|| histogram.quantile(quantile)).flatten()
 }

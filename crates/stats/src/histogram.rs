@@ -231,8 +231,12 @@ const fn coarseness(length: Nanos) -> u32 {
 
 /// The rank, counted from 1, of a quantile among `count` sorted durations: their product,
 /// rounded up.
-pub(crate) fn nearest_rank(quantile: f64, count: u64) -> u64 {
-    ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1))
+///
+/// A share such as 0.999 has no exact binary form, and 99.9 / 100 is another number than 0.999. A
+/// rounding error does not choose the next rank.
+pub fn nearest_rank(quantile: f64, count: u64) -> u64 {
+    let rank = (quantile * count as f64 * (1.0 - 1e-12)).ceil() as u64;
+    rank.clamp(1, count.max(1))
 }
 
 #[cfg(test)]

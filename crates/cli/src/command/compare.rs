@@ -15,7 +15,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
 use crate::table_form_options::TableFormOptions;
-use crate::terminal::stdout;
+use crate::terminal::{stdout, table_options};
 
 /// Compare two runs, or two cells, with confidence intervals.
 ///
@@ -68,7 +68,8 @@ pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResul
     } else if let Some(form) = arguments.table.form() {
         write!(stdout(), "{}", comparison_file(&comparison, form))?;
     } else {
-        write!(stdout(), "{}", comparison_text(&comparison, a.run(), b.run()))?;
+        let text = comparison_text(&comparison, a.run(), b.run(), &table_options());
+        write!(stdout(), "{text}")?;
     }
     if arguments.fail_on_worse && comparison.any_worse() {
         return Err(CommandError::not_met("B is worse than A"));

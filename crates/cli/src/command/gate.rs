@@ -41,7 +41,7 @@ pub(crate) struct GateArguments {
     /// Require that no wakeup is later than this
     #[arg(long, value_name = "DURATION")]
     max: Option<Nanos>,
-    /// Require that this percentage of wakeups is no later than a duration, e.g. 99.9=80us; may be repeated
+    /// Require that this percentage of the due times is met within a duration, e.g. 99.9=80us; may be repeated
     #[arg(long, value_name = "PERCENT=DURATION")]
     quantile: Vec<QuantileLimit>,
     /// Require at most this number of missed due times

@@ -69,7 +69,9 @@ fn a_gate_sets_the_exit_code_and_writes_its_findings() {
     tactus.succeed(&["export", &run, "-o", baseline, "--without-samples"]);
 
     let met = ["--max", "1h", "--quantile", "50=1h", "--missed", "100000"];
-    let gate = ["gate", &run, "--no-worse-than", baseline, "--junit", junit.to_str().unwrap()];
+    // Two rounds on a busy machine may not decide.
+    let baseline = ["--no-worse-than", baseline, "--allow-unsupported"];
+    let gate = [&["gate", &run, "--junit", junit.to_str().unwrap()], &baseline[..]].concat();
     let output = tactus.succeed(&[&gate[..], &met].concat());
     assert_eq!(output.lines().filter(|line| line.starts_with("ok  ")).count(), 4, "{output}");
     let written = fs::read_to_string(&junit).unwrap();

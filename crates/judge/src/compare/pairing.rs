@@ -8,7 +8,7 @@ use tactus_model::run::Run;
 use tactus_model::settings::SETTINGS;
 
 /// Settings for the amount of measurement; paired cells may differ in them.
-const AMOUNTS: [&str; 3] = ["warmup", "duration", "sample-limit"];
+const AMOUNTS: [&str; 4] = ["warmup", "duration", "traced", "sample-limit"];
 /// Settings for the meaning of a latency; cells that differ in them measure different things.
 const MEANINGS: [&str; 5] = ["probe", "sleep", "clock", "interval", "frame-rate"];
 
@@ -80,6 +80,9 @@ fn in_words(differing: &[SettingDiffers]) -> String {
 
 /// Pairs the cells of two sides: the named cells, or all cells with equal settings.
 ///
+/// If one side was imported and each has one cell, these two are paired as if they were named,
+/// because other programs describe equal settings in other words.
+///
 /// With `force`, cells that measure different things are paired too if all other
 /// settings agree. Deterministic time is never paired with any other time.
 pub(crate) fn pairs(
@@ -92,7 +95,14 @@ pub(crate) fn pairs(
     if time_a != time_b {
         return Err(Incomparable::Time { a: time_in_words(time_a), b: time_in_words(time_b) });
     }
-    match (a.cell, b.cell) {
+    let is_imported = [a, b].iter().any(|side| side.run.header.origin.is_some());
+    let chosen = match (a.cell, b.cell) {
+        (None, None) if is_imported && cells_a.len() == 1 && cells_b.len() == 1 => {
+            (Some(0), Some(0))
+        }
+        named => named,
+    };
+    match chosen {
         (Some(a), Some(b)) => {
             let differing = meanings_that_differ(&cells_a[a], &cells_b[b]);
             if differing.is_empty() || force {

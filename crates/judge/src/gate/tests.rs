@@ -11,6 +11,7 @@ use tactus_model::run::{RunHeader, RunId, RunStatus};
 use tactus_model::sample::Sample;
 use tactus_model::time::Instant;
 use tactus_stats::LatencyHistogram;
+use tactus_stats::histogram::nearest_rank;
 use tactus_stats::summary::{block_length, summarise};
 
 use super::*;
@@ -181,6 +182,52 @@ fn a_run_is_no_worse_than_itself_and_one_round_is_too_few() {
     let one = against(1);
     assert!(one.iter().all(|judgement| judgement.outcome == Outcome::Unsupported), "{one:?}");
     assert!(one[0].found.contains("--rounds 3"), "{one:?}");
+}
+
+#[test]
+fn the_figure_of_a_gate_is_that_of_the_table() {
+    // 99.9 / 100 is greater than 0.999, and 12 000 samples have 12 beyond it.
+    let run = run("candidate", "", 6, 0);
+    let basis = Basis::of(&run, 0, "other").unwrap();
+    let in_table = basis.summary.quantile(0.999).unwrap().by_schedule;
+    assert_eq!(basis.summary.by_schedule.quantile(99.9 / 100.0), in_table);
+    for count in [1000, 6000, 12_000, 1_000_000] {
+        assert_eq!(nearest_rank(99.9 / 100.0, count), count / 1000 * 999);
+    }
+}
+
+#[test]
+fn a_figure_that_reads_like_its_limit_is_exact() {
+    let run = run("candidate", "", 3, 0);
+    let found = |limit: u64| {
+        let report = judge(&run, &[Demand::Max(Nanos::from_nanos(limit))], None, false);
+        report.judgements[0].found.replace(format::THIN_SPACE, " ")
+    };
+    assert_eq!(found(18_999), "19us (limit 18.999us)");
+    assert_eq!(found(19_000), "19.0 µs");
+    assert_eq!(found(25_000), "19.0 µs");
+}
+
+#[test]
+fn a_comparison_that_cannot_tell_is_undecided() {
+    let (baseline, run) = (run("baseline", "", 3, 0), run("candidate", "", 3, 0));
+    let [a, b] = [&baseline, &run].map(|run| Selection { run, cell: None });
+    let mut comparison = compare(a, b, &CompareOptions::default()).unwrap();
+    let figure = &mut comparison.pairs[0].quantiles[2];
+    figure.verdict = Some(Verdict::NoDifferenceFound);
+    figure.difference.as_mut().unwrap().ratio_high = 81.13;
+    let judged = |comparison: &Comparison, allow| {
+        judge(&run, &[], Some(comparison), allow).judgements[0].clone()
+    };
+    let undecided = judged(&comparison, false);
+    assert_eq!((undecided.outcome, undecided.passes), (Outcome::Unsupported, false));
+    assert!(undecided.found.contains("99\u{202f}%: undecided (1.00×, "), "{undecided:?}");
+    assert!(judged(&comparison, true).passes);
+    comparison.pairs[0].quantiles[0].verdict = Some(Verdict::Worse);
+    assert_eq!(judged(&comparison, true).outcome, Outcome::NotMet);
+    comparison.pairs[0].quantiles[0].verdict = Some(Verdict::Same);
+    comparison.pairs[0].quantiles[2].difference.as_mut().unwrap().ratio_high = 1.9;
+    assert_eq!(judged(&comparison, false).outcome, Outcome::Met);
 }
 
 #[test]

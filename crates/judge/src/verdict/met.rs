@@ -1,13 +1,15 @@
 //! The events of a run that affect its figures.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tactus_model::format;
 use tactus_model::result::Shortfall;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
+use tactus_stats::cell::{both_rules, supported};
 
+use super::RefusedPolicy;
 use super::cell_record::{CellRecord, named};
 use crate::doctor::cpu::STEAL;
 use crate::doctor::scheduling::QUOTA;
@@ -89,6 +91,23 @@ pub fn shortfalls(run: &Run) -> Vec<&Shortfall> {
         .iter()
         .flat_map(|measurement| &measurement.shortfalls)
         .filter(|shortfall| seen.insert((&shortfall.asked, &shortfall.granted, &shortfall.reason)))
+        .collect()
+}
+
+/// The policies that no task of any cell was granted. Those of imported cells are unknown.
+pub(super) fn refused_policies(cells: &[CellRecord<'_>]) -> Vec<RefusedPolicy> {
+    let mut granted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in cells.iter().filter(|record| record.cell.imported.is_none()) {
+        let tasks = record.measurements.iter().flat_map(|measurement| &measurement.tasks);
+        granted
+            .entry(record.cell.policy.scheduling.to_string())
+            .or_default()
+            .extend(tasks.map(|task| task.granted.scheduling.to_string()));
+    }
+    granted
+        .into_iter()
+        .filter(|(asked, granted)| !granted.is_empty() && !granted.contains(asked))
+        .map(|(asked, granted)| RefusedPolicy { asked, granted: granted.into_iter().collect() })
         .collect()
 }
 
@@ -249,6 +268,12 @@ fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
         // Skipped frames of a player are its result, not a problem.
         .filter(|cell| cell.cell.probe.frames().is_none() && cell.accounting.missed > 0)
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let effect = match cells.iter().any(rules_differ) {
+        true => {
+            "Figures per wakeup do not contain them; for a periodic task, use the figures by schedule."
+        }
+        false => "The p99 and the p99.9 are the same per wakeup and by schedule.",
+    };
     Some(MISSED.warning(
         format!(
             "{} of {} ({}) in {}{}",
@@ -261,8 +286,18 @@ fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
                 _ => ", the cell with most",
             },
         ),
-        "Figures per wakeup do not contain them; for a periodic task, use the figures by schedule.",
+        effect,
     ))
+}
+
+/// Whether the p99 or the p99.9 by schedule differs from that per wakeup, as printed.
+fn rules_differ(cell: &CellRecord<'_>) -> bool {
+    let both = both_rules(&cell.measurements);
+    [0.99, 0.999].into_iter().any(|share| {
+        let [per_wakeup, by_schedule] =
+            both.each_ref().map(|histogram| supported(histogram, share).map(format::latency));
+        per_wakeup != by_schedule
+    })
 }
 
 fn throttled(run: &Run) -> Option<Finding> {

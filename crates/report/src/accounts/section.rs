@@ -34,6 +34,8 @@ pub(crate) struct RecordingView {
     pub(crate) clocks: Vec<ClockView>,
     /// Whether it is open at first.
     pub(crate) is_open: bool,
+    /// Whether it is printed.
+    pub(crate) is_printed: bool,
 }
 
 /// The time billed by the ticks of one clock.
@@ -51,6 +53,14 @@ impl AccountsView {
         let recordings: Vec<RecordingView> =
             views.map(|(number, named)| RecordingView::of(named, number == 0)).collect();
         (!recordings.is_empty()).then_some(Self { recordings })
+    }
+
+    /// Prints only the recordings with these labels; on a screen all are shown.
+    pub(crate) fn printing(mut self, labels: &[String]) -> Self {
+        for recording in &mut self.recordings {
+            recording.is_printed = labels.contains(&recording.label);
+        }
+        self
     }
 }
 
@@ -76,6 +86,7 @@ impl RecordingView {
                 .filter(|view| !view.table.is_empty())
                 .collect(),
             is_open,
+            is_printed: true,
         }
     }
 }

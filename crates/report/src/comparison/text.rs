@@ -6,40 +6,47 @@ use tactus_judge::compare::{Comparison, Difference, PairComparison, QuantileComp
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
-use super::{differences, how_compared, latency, missed, not_compared, only, ratios, side, signed};
+use super::{
+    differences, how_compared, latency, missed, not_compared, only, ratios, side, signed,
+    verdict_in_words,
+};
 use crate::format;
 use crate::guests::guests_text;
-use crate::table::TableOptions;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
 use crate::wrap::{hanging, wrapped};
-
-/// The width of a table of figures, in columns.
-const LINE: usize = 110;
 
 /// Writes `comparison`, which compares cells of `b` with cells of `a`: a table for each pair, then
 /// how the comparison was made.
-pub fn comparison_text(comparison: &Comparison, a: &Run, b: &Run) -> String {
-    let mut text = invalid_sides(comparison);
-    comparison.pairs.iter().for_each(|pair| put_pair(&mut text, pair));
+pub fn comparison_text(
+    comparison: &Comparison,
+    a: &Run,
+    b: &Run,
+    options: &TableOptions,
+) -> String {
+    let width = options.width;
+    let mut text = invalid_sides(comparison, width);
+    comparison.pairs.iter().for_each(|pair| put_pair(&mut text, pair, width));
     let facts = comparison
         .facts
         .iter()
         .map(|fact| format!("The machines differ: {}: {} → {}", fact.fact, fact.a, fact.b));
     for line in only(comparison).into_iter().chain(facts) {
-        text.push_str(&(format::printable(&line) + "\n"));
+        text.push_str(&hanging("", &line, "   ", width));
     }
     for sentence in how_compared(comparison) {
-        text.push_str(&wrapped(&sentence, "", LINE));
+        text.push_str(&wrapped(&sentence, "", width));
     }
-    text + &guests_text([a, b], &TableOptions::of_width(LINE))
+    text + &guests_text([a, b], options)
 }
 
 /// A note for each side whose figures are invalid.
-fn invalid_sides(comparison: &Comparison) -> String {
+fn invalid_sides(comparison: &Comparison, width: usize) -> String {
     let mut text = String::new();
     for (side, validity) in [("A", &comparison.a), ("B", &comparison.b)] {
         if let Some(why) = &validity.why_invalid {
             let fact = format!("{side} is invalid, which may cause differences: {why}");
-            text.push_str(&hanging("", &fact, "   ", LINE));
+            text.push_str(&hanging("", &fact, "   ", width));
             // Not wrapped: the reader copies it.
             let details = format!("   details: tactus show {}", validity.run);
             text.push_str(&(format::printable(&details) + "\n"));
@@ -51,26 +58,21 @@ fn invalid_sides(comparison: &Comparison) -> String {
     text
 }
 
-fn put_pair(text: &mut String, pair: &PairComparison) {
+fn put_pair(text: &mut String, pair: &PairComparison, width: usize) {
     // Writing to a String cannot fail.
     for (name, cell) in [("A", &pair.a), ("B", &pair.b)] {
-        let _ = writeln!(text, "{name}  {}", format::printable(&side(cell)));
+        text.push_str(&hanging(&format!("{name}  "), &side(cell), "   ", width));
     }
-    let _ = writeln!(
-        text,
-        "  {:>8}  {:>9}  {:>9}  {:>6}  {:<13}  {:>10}  {:<24}  verdict",
-        "quantile", "A", "B", "B / A", "95 % interval", "B − A", "95 % interval"
-    );
-    pair.quantiles.iter().for_each(|figure| put_figure(text, figure));
+    text.push_str(&grid(figures(pair), width));
     for sentence in not_compared(pair).into_iter().chain(missed(pair)) {
-        text.push_str(&wrapped(&sentence, "  ", LINE));
+        text.push_str(&wrapped(&sentence, "  ", width));
     }
     if !pair.unknown.is_empty() {
         let unknown = format!(
             "Not known for both sides, so these settings may differ: {}.",
             pair.unknown.join(", ")
         );
-        text.push_str(&wrapped(&unknown, "  ", LINE));
+        text.push_str(&wrapped(&unknown, "  ", width));
     }
     for (side, unit) in ["A", "B"]
         .into_iter()
@@ -87,26 +89,25 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
     text.push('\n');
 }
 
-fn put_figure(text: &mut String, figure: &QuantileComparison) {
-    let quantile = format::percentile(figure.quantile);
-    let (a, b) = (latency(figure.a, figure.units[0]), latency(figure.b, figure.units[1]));
-    let _ = write!(text, "  {quantile:>8}  {a:>9}  {b:>9}  ");
-    let _ = match (&figure.difference, figure.verdict) {
-        (Some(difference), Some(verdict)) => {
-            writeln!(text, "{}  {}", difference_text(difference), verdict.words())
-        }
-        _ => writeln!(text, "not compared"),
+/// The figures of a pair; a narrow terminal omits the absolute differences first.
+fn figures(pair: &PairComparison) -> Vec<Column> {
+    let rows = &pair.quantiles;
+    let of = |head: &str, text: fn(&Difference) -> String| {
+        Column::of(head, rows, move |figure| Entry::optional(figure.difference.as_ref().map(text)))
     };
-}
-
-fn difference_text(difference: &Difference) -> String {
-    format!(
-        "{:>6.3}  {:<13}  {:>10}  {:<24}",
-        difference.ratio,
-        ratios(difference),
-        signed(difference.nanos),
-        differences(difference)
-    )
+    let side = |head: &str, place: usize, of: fn(&QuantileComparison) -> Option<Nanos>| {
+        Column::of(head, rows, move |figure| Entry::text(latency(of(figure), figure.units[place])))
+    };
+    vec![
+        Column::names("quantile", rows, |figure| Entry::text(format::percentile(figure.quantile))),
+        side("A", 0, |figure| figure.a),
+        side("B", 1, |figure| figure.b),
+        of("B / A", |found| format!("{:.3}", found.ratio)).dispensable(1),
+        of("95 % CI", ratios).dispensable(2),
+        of("B − A", |found| signed(found.nanos)).dispensable(3),
+        of("95 % CI of B − A", differences).dispensable(4),
+        Column::of("verdict", rows, |figure| Entry::text(verdict_in_words(figure))),
+    ]
 }
 
 #[cfg(test)]
@@ -120,7 +121,12 @@ mod tests {
     fn compared(a: (&Run, Option<usize>), b: (&Run, Option<usize>)) -> String {
         let [side_a, side_b] = [a, b].map(|(run, cell)| Selection { run, cell });
         let comparison = compare(side_a, side_b, &CompareOptions::default());
-        comparison_text(&comparison.expect("they measure the same"), a.0, b.0)
+        let comparison = comparison.expect("they measure the same");
+        let at = |width| comparison_text(&comparison, a.0, b.0, &TableOptions::of_width(width));
+        for line in at(60).lines().filter(|line| !line.starts_with("   details:")) {
+            assert!(line.chars().count() <= 60, "{line}");
+        }
+        at(110)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tactus_stats::{CellSummary, PercentileAxis, percentile_curve};
 use super::ReportError;
 use crate::comparison::{
     comparison_in_words, differences, how_compared, latency, missed, not_compared, only, ratios,
-    side, signed,
+    side, signed, verdict_in_words,
 };
 use crate::format;
 use crate::guests::guests_notes;
@@ -141,7 +141,7 @@ impl FigureView {
             ratios,
             nanos,
             lengths,
-            verdict: figure.verdict.map_or("not compared", Verdict::words),
+            verdict: verdict_in_words(figure),
             class: match figure.verdict {
                 Some(Verdict::Worse) => "worse",
                 Some(Verdict::Better) => "better",

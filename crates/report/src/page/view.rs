@@ -50,7 +50,7 @@ pub(super) struct RunView {
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
     /// Which rule of accounting a reader needs; `None` if both give the same figures.
-    pub(super) rules_note: Option<&'static str>,
+    pub(super) rules_note: Option<String>,
     /// The same by kernels; empty for fewer than two kernels.
     pub(super) kernels: Table,
     pub(super) kernels_head: &'static str,
@@ -58,6 +58,8 @@ pub(super) struct RunView {
     pub(super) figures: Vec<Figure>,
     pub(super) not_drawn: usize,
     pub(super) explanation: Option<ExplanationView>,
+    /// The cells whose causes and accounts are printed: the worst of each policy.
+    pub(super) printed: Vec<String>,
     pub(super) purposes: Vec<PurposeView>,
     pub(super) tail: Option<TailView>,
     pub(super) accounts: Option<AccountsView>,
@@ -225,6 +227,8 @@ impl RunView {
         let header = &run.header;
         let kind = SampleKind::of_all(&header.plan.cells);
         let (figures, not_drawn) = figures(run, results, &limits(&concluded.purposes));
+        let printed: Vec<String> =
+            outcome::worst_of_policies(results).into_iter().map(str::to_owned).collect();
         Self {
             number,
             id: header.id.to_string(),
@@ -249,7 +253,8 @@ impl RunView {
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,
             explanation: ExplanationView::of(&concluded.explanations),
-            accounts: AccountsView::of(&concluded.accounts),
+            accounts: AccountsView::of(&concluded.accounts).map(|view| view.printing(&printed)),
+            printed,
             purposes: PurposeView::of(&concluded.purposes),
             tail: TailView::of(&concluded.tails),
             accounting: Table::of(content::accounting(results)),

@@ -26,7 +26,7 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     columns.push(content::load(results).dispensable(9));
     let mut text = grid(columns, options.width);
     if let Some(note) = content::rules_note(results) {
-        text.push_str(&wrapped(note, "", options.width));
+        text.push_str(&wrapped(&note, "", options.width));
     }
     let kernels = kernels::columns(run, results);
     if !kernels.is_empty() {

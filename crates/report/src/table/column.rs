@@ -28,6 +28,11 @@ pub(crate) struct Column {
     pub(crate) entries: Vec<Entry>,
 }
 
+/// The name of a column outside its table: its head with the heading of its group.
+pub(crate) fn name_in_group(head: &str, group: &str) -> String {
+    format!("{head} {group}").trim_end().to_owned()
+}
+
 /// An entry of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {

@@ -5,13 +5,16 @@ use tactus_stats::Interval;
 use tactus_stats::cell::{LateSample, QUANTILES};
 use tactus_stats::frames::PlayerSummary;
 
-use super::column::{Column, Entry, Exact};
+use super::column::{Column, Entry, Exact, name_in_group};
 use crate::format;
 use crate::outcome::named_share;
 use crate::summary::{CellResult, RATES, kind_of};
 
 /// The heading of latencies *per wakeup*.
 const PER_WAKEUP: &str = "per wakeup";
+
+/// The head of the confidence intervals.
+const CI_OF_P99: &str = "95 % CI of p99";
 
 /// The heading of latencies by the *intended schedule*.
 const BY_SCHEDULE: &str = "by schedule";
@@ -21,7 +24,22 @@ const BY_SCHEDULE: &str = "by schedule";
 /// If both rules give the same figures, they have one set of columns. The percentile that the
 /// headline names is never omitted.
 pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
-    let both = rules_differ(results);
+    columns(results, rules_differ(results))
+}
+
+/// The same for a file, where the names of columns do not depend on the figures: each latency has
+/// the name of its rule of accounting.
+pub(crate) fn cells_of_file(results: &[CellResult<'_>]) -> Vec<Column> {
+    let named = columns(results, true).into_iter().map(|column| match column.head.as_str() {
+        CI_OF_P99 => column.grouped(PER_WAKEUP),
+        _ => column,
+    });
+    named
+        .map(|column| Column { head: name_in_group(&column.head, column.group), ..column })
+        .collect()
+}
+
+fn columns(results: &[CellResult<'_>], both: bool) -> Vec<Column> {
     let kind = kind_of(results);
     let (p99_rank, p999_rank) = match named_share(results) {
         Some(0.999) => (1, 0),
@@ -58,7 +76,7 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
         columns.extend(per_wakeup);
     }
     columns.extend([
-        Column::of("95 % CI of p99", results, |result| {
+        Column::of(CI_OF_P99, results, |result| {
             result.interval(0.99).map_or_else(Entry::empty, |found| interval(result, found))
         })
         .meaning("95 % confidence interval of the p99 per wakeup, by block bootstrap")
@@ -76,11 +94,21 @@ fn rules_differ(results: &[CellResult<'_>]) -> bool {
 }
 
 /// Which rule of accounting a reader needs; `None` if both give the same figures.
-pub(crate) fn rules_note(results: &[CellResult<'_>]) -> Option<&'static str> {
-    rules_differ(results).then_some(
-        "For a periodic task, use the latencies by schedule, which count each missed due time as late. \
-         Latencies per wakeup omit missed due times, as in cyclictest.",
-    )
+pub(crate) fn rules_note(results: &[CellResult<'_>]) -> Option<String> {
+    const NOTE: &str = "For a periodic task, use the latencies by schedule, which count each missed due time as \
+         late. Latencies per wakeup omit missed due times, as in cyclictest.";
+    const LOWER: &str = "A percentile by schedule can be the lower one, because missed due times add \
+         samples that are less late than the wakeup that missed them.";
+    let is_lower = |result: &CellResult<'_>| {
+        [0.99, 0.999].into_iter().any(|share| {
+            let both = result.by_schedule(share).zip(result.per_wakeup(share));
+            both.is_some_and(|(by_schedule, per_wakeup)| by_schedule < per_wakeup)
+        })
+    };
+    rules_differ(results).then(|| match results.iter().any(is_lower) {
+        true => format!("{NOTE} {LOWER}"),
+        false => NOTE.to_owned(),
+    })
 }
 
 /// Desired and achieved frame rates of players; no column without players.

@@ -8,7 +8,7 @@ use tactus_model::origin::{Origin, UNKNOWN};
 use tactus_model::run::Run;
 
 use super::grid::grid;
-use super::{TableOptions, cells, content};
+use super::{TableOptions, cells, content, plan};
 use crate::format;
 use crate::guests::{self, GuestRows};
 use crate::summary::{cell_results, cost_in_words, kind_of};
@@ -43,6 +43,7 @@ pub fn run_details(run: &Run, causes: &[String], options: &TableOptions) -> Stri
         section("Turns without a result", &failures(run, width)),
         section("Cost of measuring", &cost.unwrap_or_default()),
         section("Guests", &guests(run, width)),
+        section("Settings", &plan::settings(&run.header.plan.cells, options)),
         section("The machine", &facts(run)),
     ];
     sections.concat()

@@ -26,7 +26,7 @@ pub fn cells_file(runs: &[&Run], form: TableForm) -> String {
         let results = cell_results(run);
         let run = Column::names("run", &results, |_| Entry::text(run.header.id.to_string()));
         let mut columns = vec![run];
-        columns.extend(content::cells(&results));
+        columns.extend(content::cells_of_file(&results));
         columns.push(content::load(&results));
         columns
     });
@@ -200,6 +200,29 @@ mod tests {
         assert!(first.split(',').any(|field| field == max.to_string()), "{first}");
         assert!(text.starts_with("run,#,cell,") && first.contains(",1,idle"), "{text}");
         assert!(!text.contains(format::THIN_SPACE), "{text}");
+    }
+
+    #[test]
+    fn a_file_names_the_rule_of_every_latency_even_if_both_agree() {
+        let settings = "policy = \"fifo:90\"\nduration = \"3s\"";
+        let run = fixture::run(&format!("name = \"small\"\n[settings]\n{settings}"), 5);
+        let text = cells_file(&[&run], TableForm::Csv);
+        let heads: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        for head in [
+            "median per wakeup (ns)",
+            "p99 per wakeup (ns)",
+            "p99.9 per wakeup (ns)",
+            "max per wakeup (ns)",
+            "p99 by schedule (ns)",
+            "p99.9 by schedule (ns)",
+            "95 % CI of p99 per wakeup low (ns)",
+        ] {
+            assert_eq!(
+                heads.iter().filter(|known| **known == head).count(),
+                1,
+                "{head}: {heads:?}"
+            );
+        }
     }
 
     #[test]

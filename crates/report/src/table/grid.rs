@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::column::{Align, Column};
+use super::column::{Align, Column, name_in_group};
 use crate::columns::{beginning, columns_of, end};
 use crate::format::printable;
 use crate::wrap::wrapped;
@@ -16,6 +16,9 @@ const LEAST_NAMES: usize = 16;
 
 /// The width that the column of names keeps while other columns can still be omitted.
 const WANTED_NAMES: usize = 26;
+
+/// The width that shows every column is named as a multiple of this.
+const ROUND_WIDTH: usize = 20;
 
 /// A column as it is printed.
 struct Written {
@@ -39,9 +42,8 @@ impl Written {
         }
     }
 
-    /// The head with the heading of its group.
     fn name(&self) -> String {
-        format!("{} {}", self.head, self.group).trim_end().to_owned()
+        name_in_group(&self.head, self.group)
     }
 
     fn width(&self) -> usize {
@@ -55,6 +57,7 @@ impl Written {
 pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
     let mut kept: Vec<Written> =
         columns.into_iter().filter(Column::is_shown).map(Written::of).collect();
+    let needed = span(&widths(&kept));
     let mut left_out: Vec<String> = Vec::new();
     while least_width(&kept) > width {
         let Some(place) = most_dispensable(&kept) else { break };
@@ -68,7 +71,8 @@ pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
     let mut text = set(&kept);
     if !left_out.is_empty() {
         left_out.reverse();
-        let named = format!("(columns not shown: {})", left_out.join(", "));
+        let (names, wide) = (left_out.join(", "), needed.next_multiple_of(ROUND_WIDTH));
+        let named = format!("(columns not shown: {names}; COLUMNS={wide} shows them)");
         text.push_str(&wrapped(&named, "", width));
     }
     text
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn columns_that_do_not_fit_are_named() {
         let text = grid(columns(), 34);
-        assert!(text.ends_with("(columns not shown: extra)\n"), "{text}");
+        assert!(text.ends_with("extra;\nCOLUMNS=60 shows them)\n"), "{text}");
         for line in text.lines() {
             assert!(columns_of(line) <= 34, "{line}");
         }
@@ -237,7 +241,7 @@ mod tests {
         let text = grid(columns(), 80);
         let head = format!("{}{}", " ".repeat(36), " per wakeup ─");
         assert_eq!(text.lines().next(), Some(head.as_str()), "{text}");
-        assert!(grid(columns(), 40).ends_with("(columns not shown: extra per wakeup)\n"));
+        assert!(grid(columns(), 40).contains("(columns not shown: extra per wakeup;"));
     }
 
     #[test]

@@ -14,18 +14,25 @@ use crate::wrap::wrapped;
 
 /// Writes the cells of `plan`, their common settings, and how long the plan will take.
 pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {
-    let differing = differing_settings(&plan.cells);
     let mut text = head(plan);
     if !plan.about.is_empty() {
         text.push_str(&wrapped(&plan.about, "", options.width));
     }
-    if let Some(common) = plan.cells.first().map(|cell| common(cell, &differing)) {
-        text.push_str(&wrapped(&format!("In every cell: {common}"), "", options.width));
-    }
+    text + &settings(&plan.cells, options)
+}
+
+/// The known settings that all cells have in common, and a table of the others.
+pub(super) fn settings(cells: &[Cell], options: &TableOptions) -> String {
+    let differing = differing_settings(cells);
+    let common = cells.first().map_or(String::new(), |cell| common(cell, &differing));
+    let mut text = match common.is_empty() {
+        true => String::new(),
+        false => wrapped(&format!("In every cell: {common}"), "", options.width),
+    };
     if differing.is_empty() {
         return text;
     }
-    let numbered: Vec<(usize, &Cell)> = plan.cells.iter().enumerate().collect();
+    let numbered: Vec<(usize, &Cell)> = cells.iter().enumerate().collect();
     let mut columns = vec![cell_number(&numbered, |(index, _)| *index)];
     columns.extend(differing.iter().map(|setting| {
         Column::names(setting, &numbered, |(_, cell)| Entry::text(value_of(cell, setting)))
@@ -49,7 +56,8 @@ fn head(plan: &Plan) -> String {
 }
 
 fn common(cell: &Cell, differing: &[&str]) -> String {
-    let settings = cell.settings().filter(|(name, _)| !differing.contains(name));
+    let is_common = |name| !differing.contains(&name) && cell.knows(name);
+    let settings = cell.settings().filter(|(name, _)| is_common(*name));
     settings.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }
 
