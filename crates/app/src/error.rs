@@ -153,6 +153,7 @@ impl From<StoreError> for Error {
             | StoreError::UnknownRun { .. }
             | StoreError::AmbiguousRun { .. }
             | StoreError::NotMeasured { .. }
+            | StoreError::IsADirectory { .. }
             | StoreError::Complete(_)
             | StoreError::TurnTaken { .. }
             | StoreError::NotAnExport { .. }
@@ -173,7 +174,13 @@ impl From<StoreError> for Error {
 
 impl From<BadExperiment> for Error {
     fn from(error: BadExperiment) -> Self {
-        Self::usage(error)
+        let hint = match &error {
+            BadExperiment::Idle { probe, .. } => {
+                Some(format!("add `--probe {probe}`, or in a file: probe = \"{probe}\""))
+            }
+            _ => None,
+        };
+        Self::usage(error).with_hint_if_any(hint)
     }
 }
 

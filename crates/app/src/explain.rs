@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tactus_explain::{Explanation, Options, Origin, ProbeTask, explain};
+use tactus_judge::doctor::against_recording;
 use tactus_model::cell::Cell;
 use tactus_model::result::{Histogram, Measurement, Shortfall};
 use tactus_model::run::Run;
@@ -195,8 +196,15 @@ struct Nothing<'r> {
     refused: Option<&'r Shortfall>,
 }
 
-/// The command that records events in the same experiment, in a sentence.
+/// The command that records events in the same experiment, in a sentence; or why the user who
+/// measured cannot record here.
 fn how_to_record(run: &Run) -> String {
+    let is_guest = |cell: &Cell| cell.target.guest().is_some();
+    let refused = against_recording(&run.header.facts_before);
+    if let Some(refused) = refused.filter(|_| !run.header.plan.cells.iter().all(is_guest)) {
+        let fact = refused.fact;
+        return format!("This user cannot record events: {fact}; `tactus doctor` shows the fix");
+    }
     match plan::command_with(&run.header.plan, "traced", TRACED) {
         Some(command) => format!("To record events: {command}"),
         None => format!("To record events, add --traced {TRACED} to the command of this run"),

@@ -92,6 +92,17 @@ pub fn check(path: &Path) -> Result<()> {
     }
 }
 
+/// Requires that the directory of a file exists, where a spelling mistake would create another one.
+///
+/// # Errors
+/// It does not exist.
+pub(crate) fn require_directory(path: &Path) -> Result<()> {
+    match missing_directory(path) {
+        None => Ok(()),
+        Some(_) => written(Err(io::ErrorKind::NotFound.into()), path),
+    }
+}
+
 fn written<T>(result: io::Result<T>, path: &Path) -> Result<T> {
     result.map_err(|error| not_written(path, error))
 }
@@ -104,13 +115,23 @@ pub(crate) fn not_written(path: &Path, error: io::Error) -> Error {
         }
         _ => ErrorKind::Unavailable,
     };
-    let missing = path.parent().filter(|directory| {
-        error.kind() == io::ErrorKind::NotFound && !directory.as_os_str().is_empty()
-    });
+    let missing = missing_directory(path).filter(|_| error.kind() == io::ErrorKind::NotFound);
     let hint = missing.map(|directory| {
         format!("the directory does not exist; create it: mkdir -p {}", directory.display())
     });
+    // What the kernel answers in /proc, in whose directories no file can be created.
+    let error = match error.kind() {
+        io::ErrorKind::NotFound if hint.is_none() => {
+            io::Error::other("no file can be created in this directory")
+        }
+        _ => error,
+    };
     Error::new(kind, error).within(kind, cannot_write(path)).with_hint_if_any(hint)
+}
+
+/// The directory of a file, if it does not exist.
+fn missing_directory(path: &Path) -> Option<&Path> {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty() && !directory.exists())
 }
 
 fn cannot_write(path: &Path) -> String {

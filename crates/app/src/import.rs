@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
-use tactus_import::{File, Format, Options, run_of};
+use tactus_import::{File, Format, ImportError, Options, run_of};
 use tactus_model::limits::FOREIGN_FILE_BYTES;
 use tactus_model::origin::Origin;
 use tactus_model::run::{Run, RunId};
@@ -106,7 +106,11 @@ fn foreign(files: &[File], options: &Options) -> Result<Run> {
             return Err(Error::usage(reason).with_hint("leave out `--format`"));
         }
     }
-    run_of(files, options).map_err(Error::usage)
+    run_of(files, options).map_err(|error| {
+        let hint = "if you know the format: tactus import --format FORMAT FILE";
+        let unknown = matches!(error, ImportError::Unrecognised);
+        Error::usage(error).with_hint_if_any(unknown.then(|| hint.to_owned()))
+    })
 }
 
 /// An open file whose beginning was read.

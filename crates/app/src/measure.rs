@@ -111,10 +111,16 @@ pub fn require_end(run: &Run) -> Result<()> {
 /// The error for a run with failed turns.
 fn partial(run: &Run) -> Error {
     let (failed, all) = (run.failures.len(), run.header.plan.turns().len());
-    let kept = if failed == all { "nothing was measured" } else { "the others are kept" };
+    let nothing = failed == all;
+    let kept = if nothing { "nothing was measured" } else { "the others are kept" };
     let id = &run.header.id;
+    // Turns with the same reason would fail again.
+    let remedy = run.failures.first().and_then(|failure| failure.hint.clone());
+    let hint = remedy.filter(|_| nothing).unwrap_or_else(|| {
+        format!("measure the failed turns again: tactus measure --continue {id}")
+    });
     Error::new(ErrorKind::NoResult, format!("failed turns of {id}: {failed} of {all}; {kept}"))
-        .with_hint(format!("measure the failed turns again: tactus measure --continue {id}"))
+        .with_hint(hint)
 }
 
 /// The error for an interrupted run.

@@ -10,7 +10,7 @@ use tactus_model::format::shell_word;
 use tactus_model::run::RunId;
 use tactus_store::{Store, StoreError};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, files};
 
 /// Where files and programs are. A command takes its places from its environment; a daemon may
 /// have others.
@@ -20,6 +20,9 @@ use crate::{Error, ErrorKind, Result};
 pub struct Places {
     /// The file of the results database.
     pub store: Option<PathBuf>,
+    /// Whether the directory of that file must exist, because a person named the file. Otherwise
+    /// it is created.
+    pub store_is_named: bool,
     /// The directory of fetched and built kernels.
     pub kernels: Option<PathBuf>,
     /// The `tactus` program, which is started again for each measurement.
@@ -60,6 +63,7 @@ impl Places {
         let cache = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")));
         Self {
             store: tactus_store::default_path(&lookup).ok(),
+            store_is_named: lookup("TACTUS_STORE").is_some_and(|path| !path.is_empty()),
             kernels: cache.map(|cache| cache.join("tactus/kernels")),
             executable,
             guest_program: lookup("TACTUS_GUEST"),
@@ -71,9 +75,10 @@ impl Places {
     /// Opens the store, and creates it if it does not exist.
     ///
     /// # Errors
-    /// It has no place, cannot be written, is damaged, or is not a store.
+    /// It has no place, cannot be written, is damaged, or is not a store; or the directory of a
+    /// store that a person named does not exist.
     pub fn open_store(&self) -> Result<Store> {
-        Ok(Store::open(self.store()?)?)
+        Ok(Store::open(self.store_to_write()?)?)
     }
 
     /// Opens the store for reading; without a file it is empty.
@@ -89,7 +94,7 @@ impl Places {
     /// # Errors
     /// As [`Places::open_store`].
     pub fn open_store_to_delete(&self) -> Result<Store> {
-        Ok(Store::open_to_delete(self.store()?)?)
+        Ok(Store::open_to_delete(self.store_to_write()?)?)
     }
 
     /// The default file of a run's page: in `reports/` beside the store.
@@ -132,6 +137,14 @@ impl Places {
             search_path: self.search_path.clone(),
             consoles: self.store()?.with_file_name("consoles"),
         })
+    }
+
+    fn store_to_write(&self) -> Result<&Path> {
+        let path = self.store()?;
+        if self.store_is_named {
+            files::require_directory(path)?;
+        }
+        Ok(path)
     }
 
     fn store(&self) -> Result<&Path> {

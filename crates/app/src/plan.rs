@@ -136,7 +136,11 @@ fn require_there(
     if missing.is_empty() {
         return Ok(());
     }
-    let reason = format!("{setting} = \"{list}\": CPU {missing} does not exist or is offline");
+    let reason = match missing.len() {
+        1 => format!("CPU {missing} does not exist or is offline"),
+        _ => format!("CPUs {missing} do not exist or are offline"),
+    };
+    let reason = format!("{setting} = \"{list}\": {reason}");
     Err(Error::usage(reason).with_hint(format!("{whose} {there}")))
 }
 

@@ -10,7 +10,7 @@ use tactus_model::run::{RunId, RunSummary};
 use tactus_store::Store;
 
 use crate::subject::{Subject, is_exported_run};
-use crate::{Places, Result};
+use crate::{Error, Places, Result};
 
 /// The runs of the store, which is opened for reading on first use, and those in files.
 #[derive(Debug)]
@@ -66,6 +66,10 @@ impl<'p> Runs<'p> {
     }
 
     fn stored(&self, name: &str) -> Result<Subject<'_>> {
+        if name.is_empty() {
+            let error = Error::usage("the name of the run is empty");
+            return Err(error.with_hint("`tactus list` shows all runs; `last` is the last one"));
+        }
         let store = self.store()?;
         Subject::stored(store, &store.find(name)?)
     }

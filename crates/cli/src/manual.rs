@@ -15,7 +15,7 @@ pub const EXIT_CODES: [(&str, &str); 9] = [
 
 /// Environment variables and their effects.
 pub const ENVIRONMENT: [(&str, &str); 6] = [
-    ("TACTUS_STORE", "File of the results database."),
+    ("TACTUS_STORE", "File of the results database; its directory must exist."),
     (
         "XDG_DATA_HOME",
         "Directory of the results database without TACTUS_STORE [default: ~/.local/share].",

@@ -117,8 +117,12 @@ impl Progress {
         }
     }
 
-    /// Prints each shortfall once, however many turns have it, and each fix once.
+    /// Prints each shortfall once, however many turns have it, and each fix once. If quiet, only the
+    /// verdict has them where one follows.
     fn shortfall(&mut self, shortfall: &Shortfall) {
+        if self.quietness.is_quiet() && self.fixes.is_none() {
+            return;
+        }
         if !self.shortfalls.insert(shortfall.clone()) {
             return;
         }

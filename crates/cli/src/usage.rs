@@ -93,8 +93,25 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// The nearest word that exists.
+/// The command for what is not a command itself.
+fn meant(unknown: &str) -> Option<&'static str> {
+    Some(match unknown {
+        "runs" => "tactus list",
+        "experiments" => "tactus list experiments",
+        "loads" => "tactus list loads",
+        "policies" => "tactus list policies",
+        "settings" => "tactus list settings",
+        // Of `tactus lab`.
+        "measure" => "tactus measure --kernel KERNEL",
+        _ => return None,
+    })
+}
+
+/// The command that was meant, or the nearest word that exists.
 fn hint(error: &Error) -> Option<String> {
+    if let Some(command) = meant(&text(error, ContextKind::InvalidSubcommand)) {
+        return Some(format!("did you mean `{command}`?"));
+    }
     let near =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
             .map(|kind| text(error, kind));
@@ -102,9 +119,11 @@ fn hint(error: &Error) -> Option<String> {
     Some(format!("did you mean `{near}`?"))
 }
 
-/// The option of an argument in the library's form, `--limit <DURATION>`.
+/// The option of an argument in the library's form, `--limit <DURATION>`, or the name of a
+/// positional argument, `[KERNEL]...`.
 fn option(argument: &str) -> &str {
-    argument.split_once(" <").map_or(argument, |(option, _)| option)
+    let option = argument.split_once(" <").map_or(argument, |(option, _)| option);
+    option.trim_end_matches("...").trim_matches(['[', ']', '<', '>'])
 }
 
 /// A part of an error as text; empty if the error does not have it.

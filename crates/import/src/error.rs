@@ -29,7 +29,7 @@ pub enum ImportError {
     Whole(String),
     /// The content has no known format. The message quotes nothing of it: the file may be any.
     #[error(
-        "unknown format; known formats are: {known}; use --format FORMAT to select one",
+        "unknown format; known formats are: {known}",
         known = Format::choices()
     )]
     Unrecognised,

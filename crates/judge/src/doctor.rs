@@ -18,6 +18,7 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::format::THIN_SPACE;
 use tactus_model::time::Nanos;
 
+use crate::finding::share_fixes;
 pub use crate::finding::{Finding, State, worst};
 
 /// Examines a machine. The worst findings come first, equal ones in a fixed order.
@@ -34,7 +35,13 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
     ]
     .concat();
     findings.sort_by_key(|finding| finding.state);
+    share_fixes(&mut findings);
     findings
+}
+
+/// What prevents the recording of kernel events; `None` if nothing is known to.
+pub fn against_recording(facts: &MachineFacts) -> Option<Finding> {
+    Some(permission::tracing(facts)).filter(|finding| finding.state == State::Warning)
 }
 
 /// Examines a machine by two readings of its facts: counters that run since boot are

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use tactus_permission::widest;
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,6 +26,14 @@ impl Finding {
     pub(crate) fn fixed_by(mut self, fix: impl Into<Option<String>>) -> Self {
         self.fix = fix.into();
         self
+    }
+}
+
+/// Lets one command fix all findings that it can, where each had its own.
+pub(crate) fn share_fixes(findings: &mut [Finding]) {
+    let all: Vec<String> = findings.iter().filter_map(|finding| finding.fix.clone()).collect();
+    for fix in findings.iter_mut().filter_map(|finding| finding.fix.as_mut()) {
+        *fix = widest(fix, all.iter().map(String::as_str)).to_owned();
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use guest::is_exact;
 pub use changed::{ChangedFact, changed_facts, other_machine};
 pub use met::shortfalls;
 
-use crate::finding::{Finding, State, worst};
+use crate::finding::{Finding, State, share_fixes, worst};
 use cell_record::CellRecord;
 
 /// Whether the figures of a run are reliable.
@@ -86,6 +86,7 @@ impl Verdict {
     fn of(mut findings: Vec<Finding>, refused: Vec<RefusedPolicy>) -> Self {
         findings.retain(|finding| finding.state != State::Fine);
         findings.sort_by_key(|finding| finding.state);
+        share_fixes(&mut findings);
         let validity = match worst(&findings) {
             State::Invalidates => Validity::Invalid,
             State::Warning => Validity::WithWarnings,

@@ -91,10 +91,10 @@ impl fmt::Display for Address {
 
 /// The error for a text that does not name exactly one cell of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` does not name exactly one cell of {run}{hint}; its cells are: {known}")]
+#[error("{what} of {run}{hint}; its cells are: {known}")]
 pub struct UnknownCell {
-    /// The text.
-    pub given: String,
+    /// What is wrong with the text.
+    what: String,
     /// The run.
     pub run: String,
     /// The cells of the run, each with its number.
@@ -125,8 +125,13 @@ pub fn find_cell(run: &Run, text: &str) -> Result<usize, UnknownCell> {
         let names: Vec<&str> = labels.iter().map(String::as_str).collect();
         let near = nearest(text, &names).map(|label| format!(" (did you mean `{label}`?)"));
         let known = labels.iter().zip(1..).map(|(label, number)| format!("{number} ({label})"));
+        let what = match number {
+            _ if text.is_empty() => "the address ends with `#` and names no cell".to_owned(),
+            Some(number) => format!("there is no cell {number}"),
+            None => format!("`{text}` does not name exactly one cell"),
+        };
         UnknownCell {
-            given: text.to_owned(),
+            what,
             run: run.header.id.to_string(),
             known: known.collect::<Vec<_>>().join(", "),
             hint: near.unwrap_or_default(),

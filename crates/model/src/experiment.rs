@@ -86,7 +86,7 @@ pub enum BadExperiment {
     #[error(transparent)]
     Cell(#[from] Inconsistent),
     /// The setting does not apply to the probe of any cell.
-    #[error("`{setting}` is a setting of the {probe} probe; add probe = \"{probe}\"")]
+    #[error("`{setting}` is a setting of the {probe} probe")]
     Idle {
         /// The setting.
         setting: &'static str,

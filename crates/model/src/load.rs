@@ -267,6 +267,9 @@ fn part(text: &str) -> Result<(Load, Option<&str>), NotALoad> {
     Ok((own_load(own)?, after))
 }
 
+/// Words of other tools for built-in loads.
+const MEANINGS: [(&str, &str); 3] = [("cpu", "compute"), ("io", "disk"), ("network", "net")];
+
 /// Parses one built-in load.
 fn own_load(text: &str) -> Result<Load, NotALoad> {
     if matches!(text, "cmd" | "stress-ng") {
@@ -282,7 +285,8 @@ fn own_load(text: &str) -> Result<Load, NotALoad> {
     };
     let known: Vec<&str> =
         BuiltinLoad::ALL.iter().map(|load| load.word()).chain(["cmd", "stress-ng"]).collect();
-    let builtin: BuiltinLoad = name.parse().map_err(|_| UnknownWord::new("load", name, &known))?;
+    let builtin: BuiltinLoad =
+        name.parse().map_err(|_| UnknownWord::new("load", name, &known).or_meaning(&MEANINGS))?;
     if builtin == BuiltinLoad::Idle {
         return Ok(Load::IDLE);
     }

@@ -147,6 +147,9 @@ pub enum NotScheduling {
     /// The real-time priority is invalid.
     #[error("`{0}` is not a real-time priority: write a number from 1 to 99, e.g. fifo:90")]
     Priority(String),
+    /// The real-time priority is missing.
+    #[error("{0} needs a priority from 1 to 99, e.g. {0}:90")]
+    NoPriority(&'static str),
     /// The class takes three durations.
     #[error(
         "`{0}` is not runtime/deadline/period: write three durations, e.g. deadline:500us/1ms/1ms"
@@ -180,8 +183,8 @@ impl FromStr for Scheduling {
                 None => Ok(Self::Idle),
                 Some(parameter) => Err(NotScheduling::NoParameter(parameter.to_owned())),
             },
-            "fifo" => Ok(Self::Fifo(parse_priority(parameter)?)),
-            "rr" => Ok(Self::RoundRobin(parse_priority(parameter)?)),
+            "fifo" => Ok(Self::Fifo(parse_priority("fifo", parameter)?)),
+            "rr" => Ok(Self::RoundRobin(parse_priority("rr", parameter)?)),
             "deadline" => parse_deadline(parameter.unwrap_or_default()),
             _ => Err(UnknownWord::new(
                 "scheduling class",
@@ -201,8 +204,12 @@ fn parse_nice(parameter: Option<&str>) -> Result<i8, NotScheduling> {
         .ok_or_else(|| NotScheduling::Nice(text.to_owned()))
 }
 
-fn parse_priority(parameter: Option<&str>) -> Result<RealtimePriority, NotScheduling> {
-    let text = parameter.unwrap_or_default();
+fn parse_priority(
+    class: &'static str,
+    parameter: Option<&str>,
+) -> Result<RealtimePriority, NotScheduling> {
+    let missing = NotScheduling::NoPriority(class);
+    let text = parameter.filter(|text| !text.is_empty()).ok_or(missing)?;
     text.parse()
         .ok()
         .and_then(RealtimePriority::new)

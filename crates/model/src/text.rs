@@ -22,6 +22,17 @@ impl UnknownWord {
             .unwrap_or_default();
         Self { what, given: given.to_owned(), known: known.join(", "), hint }
     }
+
+    /// The same error with the known word for a word of the same meaning, if `given` is one of those
+    /// in `meanings`.
+    #[must_use]
+    pub fn or_meaning(self, meanings: &[(&str, &str)]) -> Self {
+        let known = meanings.iter().find(|(other, _)| other.eq_ignore_ascii_case(&self.given));
+        match known {
+            Some((_, word)) => Self { hint: format!(" (did you mean `{word}`?)"), ..self },
+            None => self,
+        }
+    }
 }
 
 /// Finds the known word nearest to `given`, if one is near enough.

@@ -43,16 +43,6 @@ impl Activity {
 /// The capability that lets a program read every file.
 const READ_ANY_FILE: &str = "cap_dac_read_search";
 
-/// What a program needs in order to do `activity` here. `tactus` does every activity, so that its
-/// advice is the same everywhere and one command does not undo another.
-fn whole(activity: Activity, permission: &PermissionFacts) -> Activity {
-    match permission.tracefs_readable {
-        _ if !is_tactus(permission) => activity,
-        Some(false) => Activity::Tracefs,
-        _ => activity.max(Activity::Perf),
-    }
-}
-
 fn is_tactus(permission: &PermissionFacts) -> bool {
     let program = permission.program.as_deref();
     program.is_none_or(|path| path.rsplit('/').next() == Some("tactus"))
@@ -62,11 +52,10 @@ fn is_tactus(permission: &PermissionFacts) -> bool {
 /// the program is unknown, the command is for `tactus`, which the shell finds.
 ///
 /// setcap(8) replaces the capabilities of a file, so the command also names those that the file
-/// has. For `tactus` it names all that recording needs. CAP_DAC_READ_SEARCH lets everyone who
-/// runs the program read any file, unless the program uses it only for the kernel's files, as
-/// `tactus` does; the command says so.
+/// has. CAP_DAC_READ_SEARCH lets everyone who runs the program read any file, unless the program
+/// uses it only for the kernel's files, as `tactus` does; the command says so.
 fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
-    let needed = whole(activity, permission).capabilities().iter().map(|name| (*name).to_owned());
+    let needed = activity.capabilities().iter().map(|name| (*name).to_owned());
     let held = permission.program_capabilities.iter().flatten().map(|name| name.to_lowercase());
     let capabilities: BTreeSet<String> = needed.chain(held).collect();
     let remark = match (capabilities.contains(READ_ANY_FILE), is_tactus(permission)) {
@@ -79,7 +68,30 @@ fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
     let program = permission.program.as_deref();
     let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), shell_word);
     let capabilities: Vec<String> = capabilities.into_iter().collect();
-    format!("sudo setcap {}+ep {program}{remark}", capabilities.join(","))
+    format!("{SETCAP}{}{TO}{program}{remark}", capabilities.join(","))
+}
+
+/// The parts of a setcap command around the capabilities.
+const SETCAP: &str = "sudo setcap ";
+const TO: &str = "+ep ";
+
+/// Of several fix lines that are shown together, the one that includes what `fix` grants: `fix`
+/// itself, or a setcap command that gives the same program these capabilities and others.
+///
+/// setcap(8) replaces the capabilities of a file, so a second command would undo the first.
+pub fn widest<'f>(fix: &'f str, all: impl IntoIterator<Item = &'f str>) -> &'f str {
+    let Some((needed, program)) = given(fix) else { return fix };
+    let wider = all.into_iter().filter(|other| {
+        given(other).is_some_and(|(given, to)| to == program && given.is_superset(&needed))
+    });
+    wider.max_by_key(|other| given(other).map(|(given, _)| given.len())).unwrap_or(fix)
+}
+
+/// The capabilities that a setcap command gives, and the program that gets them.
+fn given(command: &str) -> Option<(BTreeSet<&str>, &str)> {
+    let (capabilities, rest) = command.strip_prefix(SETCAP)?.split_once(TO)?;
+    let program = rest.split_once("  # ").map_or(rest, |(program, _)| program);
+    Some((capabilities.split(',').collect(), program))
 }
 
 /// The command that permits `activity` to this program.
@@ -93,7 +105,7 @@ pub fn grant(activity: Activity, facts: &MachineFacts) -> String {
         // setcap and sudo have no effect in such a process and its children.
         "start it outside the sandbox that sets no_new_privs".to_owned()
     } else if is_root(facts) {
-        bounding_set(whole(activity, permission).capabilities(), permission)
+        bounding_set(activity.capabilities(), permission)
     } else {
         setcap(activity, permission)
     }

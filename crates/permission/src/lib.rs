@@ -33,7 +33,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
-pub use fix::{Activity, grant};
+pub use fix::{Activity, grant, widest};
 pub use refusal::Refusal;
 pub use scheduling::without_group_budget;
 

@@ -20,9 +20,10 @@ pub(crate) fn tracepoints(refusal: Refusal, facts: &MachineFacts) -> Option<Diag
             as_root(&format!("mount -t tracefs tracefs {TRACEFS}"), facts),
         )),
         Refusal::PERM | Refusal::ACCESS if is_root(facts) => Some(beyond_root(facts)),
-        Refusal::PERM | Refusal::ACCESS => {
-            Some(Diagnosis::new("only root may read tracefs", grant(Activity::Tracefs, facts)))
-        }
+        Refusal::PERM | Refusal::ACCESS => Some(Diagnosis::new(
+            "tracefs needs root or CAP_DAC_READ_SEARCH",
+            grant(Activity::Tracefs, facts),
+        )),
         _ => None,
     }
 }

@@ -87,9 +87,8 @@ fn check(asked: &Asked, refusal: Refusal, facts: &MachineFacts, reason: &str, fi
     assert_eq!(found.fix.as_deref(), fix);
 }
 
-const SETCAP: Option<&str> = Some(
-    "sudo setcap cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog+ep \"$(command -v tactus)\"",
-);
+const SETCAP: Option<&str> =
+    Some("sudo setcap cap_ipc_lock,cap_sys_nice+ep \"$(command -v tactus)\"");
 
 /// The command that starts a container with all that `tactus` needs.
 const DOCKER: &str = "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_NICE \

@@ -12,11 +12,17 @@ use crate::wrap::hanging;
 /// made, in lines of at most `width` columns.
 pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
     let mut text = format!("{}\n", headline(verdict));
-    for (finding, fix) in against(verdict) {
+    let against = against(verdict);
+    for (finding, fix) in &against {
         let mark = if finding.state == State::Invalidates { "×" } else { "-" };
         let words = format!("{}: {}", finding.check, sentence(finding));
         text.push_str(&hanging(&format!("  {mark} "), &words, "    ", width));
-        if let Some(fix) = fix {
+        if let Some(fix) = *fix {
+            let fixed = against.iter().filter(|(other, _)| other.fix.as_deref() == Some(fix));
+            let fixed = fixed.count();
+            if fixed > 1 {
+                let _ = writeln!(text, "    The last {fixed} points have the same fix:");
+            }
             // Not wrapped: the reader copies it. Writing to a String cannot fail.
             let _ = writeln!(text, "    fix: {}", format::printable(fix));
         }
@@ -138,7 +144,8 @@ mod tests {
         run.measurements[0].shortfalls.extend([shortfall("policy rr:1"), shortfall("lock-memory")]);
         let text = verdict_text(&verdict(&run), 100);
         assert_eq!(text.matches("setcap").count(), 1, "{text}");
-        assert!(text.find("lock-memory") < text.find("setcap"), "{text}");
+        let fix = "    The last 2 points have the same fix:\n    fix: sudo setcap";
+        assert!(text.find("lock-memory") < text.find(fix), "{text}");
         assert!(text.starts_with("Valid only for the policies that were granted"), "{text}");
     }
 

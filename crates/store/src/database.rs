@@ -59,7 +59,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
 /// Opens a file. SQLite's URI file names (`file:…?mode=…`) are disabled: a path is a path.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::from_sqlite(path, error);
-    check_length(path)?;
+    check_file(path)?;
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
@@ -86,17 +86,18 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Rejects a file of a single byte, which SQLite treats as empty and overwrites.
+/// Rejects a directory, and a file of a single byte, which SQLite treats as empty and overwrites.
 ///
 /// SQLite itself rejects all longer files that are not databases. They are not opened here to read
 /// them: closing them would drop the locks of every other connection of this process
 /// (sqlite.org/howtocorrupt.html, section 2.2).
-fn check_length(path: &Path) -> Result<(), StoreError> {
+fn check_file(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path) {
         Ok(file) if file.len() == 1 => {
             let reason = "a single byte is not a database".to_owned();
             Err(StoreError::of_no_database(path.to_owned(), reason))
         }
+        Ok(file) if file.is_dir() => Err(StoreError::IsADirectory { path: path.to_owned() }),
         // A missing file is created later, and SQLite reports other errors when it opens the
         // file.
         _ => Ok(()),

@@ -104,6 +104,12 @@ pub enum StoreError {
         /// The reason.
         reason: String,
     },
+    /// It is a directory.
+    #[error("the results database {0} is a directory; set TACTUS_STORE to a file, e.g. {0}/runs.sqlite", path.display())]
+    IsADirectory {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The file is no database, or belongs to another program. It is not changed.
     #[error(
         "{} is no results database of Tactus; nothing was changed. Set TACTUS_STORE to a file \

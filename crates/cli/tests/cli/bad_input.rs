@@ -10,12 +10,13 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 65] = [
+const ROWS: [Row; 82] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
     (&["measure", "--load", "compute", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "{dir}/cpus.toml"], "CPU 8000 does not exist or is offline", 2),
+    (&["measure", "--cpus", "8000-8001"], "CPUs 8000-8001 do not exist or are offline", 2),
     (&["watch", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--load", "idle", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "--kernel", "debian", "--cpus", "8000"], "the CPUs of a guest are 0", 2),
@@ -40,13 +41,25 @@ const ROWS: [Row; 65] = [
     // Words.
     (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
     (&["measure", "--policy", "fifi:90"], "did you mean `fifo`?", 2),
+    (&["measure", "--policy", "fifo"], "fifo needs a priority from 1 to 99", 2),
+    (&["measure", "--load", "cpu"], "did you mean `compute`?", 2),
+    (&["measure", "--tick", "100"], "add `--probe frames`", 2),
+    (&["measure", "{dir}/tick.toml"], "or in a file: probe = \"frames\"", 2),
     (&["measure", "--load", "COMPIL:2"], "did you mean `compile`?", 2),
     (&["measure", "--traced-events", "wakup-path"], "did you mean `wakeup-path`?", 2),
     (&["measure", "quik"], "did you mean `quick`?", 2),
     (&["measure", "latency-method"], "did you mean `papers/latency-method`?", 2),
     (&["record", "--source", "trafs", "--", "true"], "did you mean `tracefs`?", 2),
     (&["list", "load"], "did you mean `loads`?", 2),
+    (&["list", "load"], "error: `WHAT`: unknown value `load`", 2),
+    (&["lab", "kernels", "debain"], "error: `KERNEL`: ", 2),
     (&["mesure"], "did you mean `measure`?", 2),
+    (&["runs"], "did you mean `tactus list`?", 2),
+    (&["experiments"], "did you mean `tactus list experiments`?", 2),
+    (&["loads"], "did you mean `tactus list loads`?", 2),
+    (&["policies"], "did you mean `tactus list policies`?", 2),
+    (&["settings"], "did you mean `tactus list settings`?", 2),
+    (&["lab", "measure"], "did you mean `tactus measure --kernel KERNEL`?", 2),
     (&["measure", "--intervall", "1ms"], "did you mean `--interval`?", 2),
     (&["measure", "--unknown"], "see `tactus measure --help`", 2),
     (&["measure", "--limit"], "`--limit <DURATION>` needs a value", 2),
@@ -56,6 +69,9 @@ const ROWS: [Row; 65] = [
     (&["help", "--help"], "Usage: tactus", 0),
     // Runs and cells.
     (&["show", "{run}x"], "did you mean {run}", 2),
+    (&["show", ""], "the name of the run is empty", 2),
+    (&["show", "last#99"], "there is no cell 99 of {run}; its cells are: 1", 2),
+    (&["show", "{run}#"], "ends with `#` and names no cell", 2),
     (&["explain", "{run}#0"], "its cells are: 1 (other), 2 (idle)", 2),
     (&["explain", "{run}#othr"], "did you mean `other`?", 2),
     (&["explain", "last#1", "--cell", "2"], "this needs a whole run: write `last`", 2),
@@ -64,6 +80,8 @@ const ROWS: [Row; 65] = [
     // Files.
     (&["record", "-o", "{dir}/no/x", "--", "true"], "mkdir -p {dir}/no", 2),
     (&["measure", "--page", "{dir}/no/x.html"], "mkdir -p {dir}/no", 2),
+    (&["measure", "--page", "/proc/x.html"], "no file can be created in this directory", 2),
+    (&["show", "{dir}/hello.txt"], "tactus import --format FORMAT", 2),
     (&["report", "-o", "{dir}"], "is a directory", 2),
     (&["report", "-o", "{dir}/cpus.toml/x.html"], "ot a directory", 2),
     (&["admit", "{dir}/no.toml"], "cannot open plan {dir}/no.toml", 2),
@@ -92,6 +110,8 @@ fn wrong_input_is_answered_before_anything_is_done() {
     fs::create_dir(&folder).unwrap();
     let plan = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     plan("cpus.toml", "name = \"cpus\"\n[settings]\ncpus = \"8000\"\n");
+    plan("tick.toml", "name = \"tick\"\n[settings]\ntick = 100\n");
+    plan("hello.txt", "hello\n");
     plan("limit.toml", "name = \"limit\"\nuntil = \"p99:5%\"\nlimit = \"0s\"\n");
     plan("tasks.toml", "[[task]]\ncost = \"11ms\"\nperiod = \"10ms\"\n");
     fs::write(folder.join("short.tactusrec"), b"TACTREC\n").unwrap();
@@ -115,7 +135,25 @@ fn wrong_input_is_answered_before_anything_is_done() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
     }
     assert_eq!(tactus.succeed(&["list", "--json"]), listed, "nothing was measured");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing was written");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 8, "nothing was written");
+}
+
+#[test]
+fn only_the_directory_of_the_default_store_is_created() {
+    let tactus = Tactus::new();
+    let missing = tactus.folder().join("missing");
+    for arguments in [["measure", "--no-page", "--duration", "1ms"].as_slice(), &["delete", "x"]] {
+        let mut command = tactus.command(arguments);
+        let output = command.env("TACTUS_STORE", missing.join("runs.sqlite")).output().unwrap();
+        let printed = text(&output.stderr);
+        assert!(printed.contains(&format!("mkdir -p {}", missing.display())), "{printed}");
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        assert!(!missing.exists());
+    }
+    let folder = tactus.command(&["list"]).env("TACTUS_STORE", tactus.folder()).output().unwrap();
+    let printed = text(&folder.stderr);
+    assert!(printed.contains("is a directory; set TACTUS_STORE to a file"), "{printed}");
+    assert_eq!(folder.status.code(), Some(2), "{printed}");
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn refusal(check: &Check, diagnosis: Option<Diagnosis>, effect: &str) -> Finding
     }
 }
 
-fn tracing(facts: &MachineFacts) -> Finding {
+pub(super) fn tracing(facts: &MachineFacts) -> Finding {
     let permission = &facts.permission;
     let privileged = match (permission.holds("CAP_PERFMON"), permission.holds("CAP_SYS_ADMIN")) {
         (Some(true), _) | (_, Some(true)) => Some(true),

@@ -76,7 +76,11 @@ pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> End
     if let Some(complaint) = complaint.filter(|complaint| !complaint.is_empty()) {
         reason += &format!(": {complaint}");
     }
-    site.send_failure(LoadError::new(reason));
+    let error = LoadError::new(reason);
+    site.send_failure(match status.success() {
+        true => error,
+        false => error.hint(format!("run {name} in a shell, correct it, and measure again")),
+    });
     program.wait_for_descendants();
     site.leave()
 }

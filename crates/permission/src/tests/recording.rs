@@ -23,7 +23,13 @@ fn an_ordinary_user_gets_the_command_for_what_is_missing() {
         "sudo setcap cap_dac_read_search,cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog+ep \
          \"$(command -v tactus)\"  # tactus uses cap_dac_read_search only to read tracefs",
     );
-    check(&Asked::Tracepoints, Refusal::ACCESS, &user, "only root may read tracefs", setcap);
+    check(
+        &Asked::Tracepoints,
+        Refusal::ACCESS,
+        &user,
+        "tracefs needs root or CAP_DAC_READ_SEARCH",
+        setcap,
+    );
     check(
         &Asked::KernelEvents,
         Refusal::ACCESS,
@@ -36,7 +42,7 @@ fn an_ordinary_user_gets_the_command_for_what_is_missing() {
         Refusal::PERM,
         &user,
         "they exceed the limit on locked memory (RLIMIT_MEMLOCK)",
-        setcap,
+        SETCAP,
     );
     check(
         &Asked::TracefsInstance,

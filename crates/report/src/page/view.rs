@@ -22,7 +22,7 @@ use crate::summary::{CellResult, cost_in_words};
 use crate::svg::percentiles::Limit;
 use crate::table::column::{Column, Entry};
 use crate::table::content;
-use crate::table::details::{by_tactus, origin};
+use crate::table::details::{by_tactus, export_command, origin};
 use crate::table::kernels;
 use crate::table::{TableForm, cells_file};
 use crate::tail::TailView;
@@ -358,7 +358,7 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
         ("cells", format::count(plan.cells.len() as u64)),
         ("rounds", rounds_taken_text(run)),
         (by_tactus(run), format!("tactus {}", header.version)),
-        ("to export", format!("tactus export {}", header.id)),
+        ("to export", export_command(run)),
     ]);
     if header.origin.is_none() {
         made.push(("seed", plan.seed.to_string()));

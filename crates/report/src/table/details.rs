@@ -89,7 +89,7 @@ fn head(run: &Run) -> String {
         ("command", header.command.clone().unwrap_or_default()),
         (by_tactus(run), format!("tactus {}", header.version)),
         ("exact digest", exact_digest(run)),
-        ("to export", format!("tactus export {}", header.id)),
+        ("to export", export_command(run)),
     ];
     let foreign = header.origin.as_ref().map_or_else(Vec::new, origin);
     let mut text = String::new();
@@ -98,6 +98,13 @@ fn head(run: &Run) -> String {
         let _ = writeln!(text, "{name:13} {}", format::printable(value));
     }
     text
+}
+
+/// The command that exports a run. Of a cell alone it exports the whole run: a file with one cell
+/// would be its recording, which no command reads as a run.
+pub(crate) fn export_command(run: &Run) -> String {
+    let id = run.header.id.as_str();
+    format!("tactus export {}", id.split_once('#').map_or(id, |(whole, _)| whole))
 }
 
 /// The digest of a run in deterministic time, to compare it with the same run on another machine.
