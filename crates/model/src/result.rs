@@ -40,7 +40,8 @@ pub struct Accounting {
     pub intended: u64,
     /// Wakeups that were measured and stored.
     pub observed: u64,
-    /// Due times that passed while the task was still late for an earlier due time.
+    /// Due times that passed while the task was still late for an earlier due time, or before it
+    /// was ready to sleep for the first.
     pub missed: u64,
     /// Wakeups that happened but were not stored, because the sample memory was full.
     pub dropped: u64,

@@ -22,13 +22,19 @@ pub struct Found {
     pub cpu: u32,
     /// How it was scheduled.
     pub granted: Granted,
+    /// How many due times had passed when it was ready to sleep for the first.
+    ///
+    /// They count as missed, but not as late: they say how long the task took to get ready, not
+    /// how late a sleeping task wakes.
+    pub not_ready: u64,
     /// What it used.
     pub usage: TaskUsage,
     /// The duration of its window.
     pub window: Nanos,
 }
 
-/// Evaluates samples; `course` is the course by which they were taken, from its beginning.
+/// Evaluates samples; `course` is the course by which they were taken, from when the task was
+/// ready.
 pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) -> TaskResult {
     let pinned = found.granted.cpus.iter().eq([found.cpu]);
     let SampleSummary { blocks, series, scope, worst } = summarise(&taken.samples, found.window);
@@ -36,7 +42,7 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         task: found.task,
         cpu: pinned.then_some(found.cpu),
         granted: found.granted,
-        accounting: accounting(course.intended(taken), taken),
+        accounting: accounting(course.intended(taken), found.not_ready, taken),
         blocks,
         missed_latencies: missed_latencies(course, taken),
         series,
@@ -58,13 +64,13 @@ fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
     histogram.to_record()
 }
 
-/// Accounts for every due time.
-fn accounting(intended: u64, taken: &TakenSamples) -> Accounting {
+/// Accounts for every due time: the `intended` since the task was ready, and those before.
+fn accounting(intended: u64, not_ready: u64, taken: &TakenSamples) -> Accounting {
     let early = taken.samples.iter().filter(|sample| sample.came < sample.due).count();
     Accounting {
-        intended,
+        intended: intended + not_ready,
         observed: taken.samples.len() as u64,
-        missed: taken.missed,
+        missed: taken.missed + not_ready,
         dropped: taken.dropped,
         early: early as u64,
     }
