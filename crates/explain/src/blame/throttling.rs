@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use tactus_model::recording::{PriorityClass, ThreadId};
-use tactus_model::time::{Instant, Monotonic};
+use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Piece, Scene};
 use super::waiting::Waiter;
@@ -31,6 +31,10 @@ const UNASKED_TICKS: usize = 4;
 /// time, so this alone proves nothing. It counts for a thread whose group was throttled before.
 const CHOSEN_AGAIN: usize = 2;
 
+/// How long a thread runs before a queued real-time thread only if that one is throttled: longer
+/// than any wakeup takes to arrive, shorter than a share of ordinary threads (50 ms).
+const LONG_TURN: Nanos = Nanos::from_millis(1);
+
 /// The timers that renew the runtime of control groups (`kernel/sched/fair.c`).
 const RENEWALS: [&str; 2] = ["sched_cfs_period_timer", "sched_cfs_slack_timer"];
 
@@ -41,8 +45,8 @@ pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<
         PriorityClass::Realtime(_) => served(scene, pieces, &["sched_rt_period_timer"]),
         _ => Vec::new(),
     };
-    let withheld = |piece: &Piece| withheld(scene, waiter, piece.slice.as_ref()?, &period_ends);
-    let mut rules: Vec<Option<Throttle>> = pieces.iter().map(withheld).collect();
+    let withheld = |here: usize| withheld(scene, waiter, &pieces[here..], &period_ends);
+    let mut rules: Vec<Option<Throttle>> = (0..pieces.len()).map(withheld).collect();
     // An event proves what holds since the event before.
     for here in (1..pieces.len()).rev() {
         if rules[here].is_some()
@@ -69,18 +73,22 @@ impl Waiter {
     }
 }
 
-/// The rule by which the waiter was throttled when `slice` began, if an event shows that it was.
+/// The rule by which the waiter was throttled when the first of these pieces began, if an event
+/// shows that it was.
 ///
-/// Real-time throttling lasts until the timer of its period expires (`sched_rt_period_timer` in
-/// `kernel/sched/rt.c`), so it is not named without one of the `period_ends`: a wakeup of another
-/// CPU takes a moment to arrive, and a slice in that moment looks alike.
+/// A wakeup of another CPU takes a moment to arrive, and a slice in that moment looks as if a
+/// real-time thread were throttled. Real-time throttling lasts until the timer of its period
+/// expires (`sched_rt_period_timer` in `kernel/sched/rt.c`), and since Linux 6.12 an ordinary
+/// thread runs meanwhile; so without one of the `period_ends`, only a long turn of a thread shows
+/// it.
 fn withheld(
     scene: &Scene<'_>,
     waiter: &Waiter,
-    slice: &Slice,
+    pieces: &[Piece],
     period_ends: &[Instant<Monotonic>],
 ) -> Option<Throttle> {
-    if slice.from < waiter.queued? || !waiter.passed_over(scene, slice) {
+    let (slice, queued) = (pieces[0].slice.as_ref()?, waiter.queued?);
+    if slice.from < queued || !waiter.passed_over(scene, slice) {
         return None;
     }
     match waiter.priority.class() {
@@ -89,9 +97,19 @@ fn withheld(
         PriorityClass::Realtime(_) if is_served(scene, waiter, slice) => Some(Throttle::FairServer),
         PriorityClass::Realtime(_) => {
             let is_ended = period_ends.last().is_some_and(|end| slice.from <= *end);
-            is_ended.then_some(Throttle::Realtime)
+            let is_long = || !slice.thread.is_idle() && is_long_turn(pieces, slice, queued);
+            (is_ended || is_long()).then_some(Throttle::Realtime)
         }
     }
+}
+
+/// Whether the turn of `slice`, the first of these pieces, takes [`LONG_TURN`] since `queued`.
+fn is_long_turn(pieces: &[Piece], slice: &Slice, queued: Instant<Monotonic>) -> bool {
+    let since = slice.thread_since.max(queued);
+    let is_of_turn =
+        |piece: &&Piece| piece.slice.as_ref().is_some_and(|other| is_same_turn(other, slice));
+    let mut turn = pieces.iter().take_while(is_of_turn);
+    turn.any(|piece| piece.to - since >= LONG_TURN)
 }
 
 /// Whether the fair server let the thread of a slice run: its timer expired on this CPU since the

@@ -39,6 +39,23 @@ fn a_thread_that_waits_without_the_end_of_a_period_is_not_throttled() {
     assert!(!shown.iter().any(|cause| cause.contains("throttling")), "{shown:?}");
 }
 
+/// A lower-ranked thread takes the CPU from a real-time thread until `came`.
+fn behind_an_ordinary_thread(came: u64) -> Vec<String> {
+    let Stage { mut script, probe, .. } = stage_of(9, 4);
+    let ordinary = script.thread("ordinary", 300, 120);
+    script.timer_wakes(1002, 0, probe, false);
+    script.switch(1100, 0, PREEMPTED, ordinary).switch(came, 0, PREEMPTED, probe);
+    shown(&script.explain_one(probe, 1000, came + 2))
+}
+
+#[test]
+fn a_moment_of_an_ordinary_thread_is_not_throttling() {
+    let long = behind_an_ordinary_thread(51_100);
+    assert_eq!(long[0], "50000 real-time throttling (sched_rt_runtime_us)", "{long:?}");
+    let moment = behind_an_ordinary_thread(1500);
+    assert_eq!(moment[0], "400 thread ordinary (300, other)", "{moment:?}");
+}
+
 #[test]
 fn the_fair_server_is_named_by_its_timer() {
     let Stage { mut script, probe, .. } = stage_of(9, 4);
