@@ -36,12 +36,11 @@ pub struct Histogram {
 /// The account of every intended wakeup: `intended = observed + missed + dropped`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounting {
-    /// Due times within the window.
+    /// Due times within the window, since the task was ready to sleep for the first.
     pub intended: u64,
     /// Wakeups that were measured and stored.
     pub observed: u64,
-    /// Due times that passed while the task was still late for an earlier due time, or before it
-    /// was ready to sleep for the first.
+    /// Due times that passed while the task was still late for an earlier due time.
     pub missed: u64,
     /// Wakeups that happened but were not stored, because the sample memory was full.
     pub dropped: u64,

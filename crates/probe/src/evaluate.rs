@@ -22,11 +22,6 @@ pub struct Found {
     pub cpu: u32,
     /// How it was scheduled.
     pub granted: Granted,
-    /// How many due times had passed when it was ready to sleep for the first.
-    ///
-    /// They count as missed, but not as late: they say how long the task took to get ready, not
-    /// how late a sleeping task wakes.
-    pub not_ready: u64,
     /// What it used.
     pub usage: TaskUsage,
     /// The duration of its window.
@@ -42,7 +37,7 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         task: found.task,
         cpu: pinned.then_some(found.cpu),
         granted: found.granted,
-        accounting: accounting(course.intended(taken), found.not_ready, taken),
+        accounting: accounting(course.intended(taken), taken),
         blocks,
         missed_latencies: missed_latencies(course, taken),
         series,
@@ -64,13 +59,13 @@ fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
     histogram.to_record()
 }
 
-/// Accounts for every due time: the `intended` since the task was ready, and those before.
-fn accounting(intended: u64, not_ready: u64, taken: &TakenSamples) -> Accounting {
+/// Accounts for every due time.
+fn accounting(intended: u64, taken: &TakenSamples) -> Accounting {
     let early = taken.samples.iter().filter(|sample| sample.came < sample.due).count();
     Accounting {
-        intended: intended + not_ready,
+        intended,
         observed: taken.samples.len() as u64,
-        missed: taken.missed + not_ready,
+        missed: taken.missed,
         dropped: taken.dropped,
         early: early as u64,
     }

@@ -33,11 +33,10 @@ pub(crate) enum Course {
 
 impl Course {
     /// Passes over the due times before a task is ready to sleep for the first, `late` after its
-    /// window opened; returns their number. Frames and sorts decide themselves what is too late.
-    pub(crate) fn pass_until_ready(&mut self, late: Nanos) -> u64 {
-        match self {
-            Self::Wakeups(schedule) if late > Nanos::ZERO => schedule.skip_until(late),
-            Self::Wakeups(_) | Self::Frames(_) | Self::Sorts(_) => 0,
+    /// window opened. Frames and sorts decide themselves what is too late.
+    pub(crate) fn pass_until_ready(&mut self, late: Nanos) {
+        if let (Self::Wakeups(schedule), true) = (self, late > Nanos::ZERO) {
+            schedule.skip_until(late);
         }
     }
 

@@ -218,12 +218,11 @@ impl<'a> Task<'a> {
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
         let before = usage::of_this_thread()?;
         let mut course = self.course.clone();
-        let mut not_ready = 0;
         if matches!(destination, Destination::Memory(_)) {
             // On a busy machine, the task may get its CPU only after the window has opened. Nobody
             // slept for the due times before that. A viewer of rings follows the whole schedule.
             let late = facility::now(self.probe.clock).saturating_sub(at);
-            not_ready = course.pass_until_ready(Nanos::from_nanos(late));
+            course.pass_until_ready(Nanos::from_nanos(late));
         }
         let taken = match (destination, course.clone()) {
             (Destination::Ring(mut ring), Course::Wakeups(schedule)) => {
@@ -258,7 +257,6 @@ impl<'a> Task<'a> {
             task: self.request.task,
             cpu: self.request.cpu,
             granted,
-            not_ready,
             usage: used,
             window: self.request.cell.duration,
         };
@@ -387,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn due_times_before_a_task_is_ready_are_missed_and_not_late() {
+    fn due_times_before_a_task_is_ready_are_not_intended() {
         let text = "[settings]\nduration = \"1s\"\ninterval = \"1ms\"";
         let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
         let cell = plan.cells[0].clone();
@@ -410,8 +408,7 @@ mod tests {
             panic!("{:?}", line.messages)
         };
         let accounting = result.accounting;
-        assert!(accounting.balances() && accounting.intended == 1000, "{accounting:?}");
-        assert!(accounting.missed > 800, "{accounting:?}");
-        assert!(result.missed_latencies.count <= accounting.missed - 801, "{accounting:?}");
+        assert!(accounting.balances() && accounting.intended < 200, "{accounting:?}");
+        assert_eq!(result.missed_latencies.count, accounting.missed, "{accounting:?}");
     }
 }
