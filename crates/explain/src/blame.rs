@@ -55,8 +55,12 @@ pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -
     Culprit { name, process, thread: Some(thread), priority, base: None }
 }
 
+/// The name of a process of this program.
+const TACTUS: &str = "tactus";
+
 /// The name of the process of a thread, if it is known and not `name`: the name of the thread with
-/// which the process began.
+/// which the process began. A Tactus that did not make this recording gets its number, since it
+/// would look like the observer.
 fn process(
     thread: ThreadId,
     name: NameId,
@@ -65,6 +69,9 @@ fn process(
 ) -> Option<String> {
     let process = names.process_of(thread)?;
     let (first, _) = machine.known(ThreadId(process.0));
+    if names.name(first) == TACTUS && machine.is_foreign(process, names) {
+        return Some(format!("another tactus (process {})", process.0));
+    }
     (first != NameId::UNKNOWN && first != name).then(|| names.name(first).to_owned())
 }
 

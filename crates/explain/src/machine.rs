@@ -19,7 +19,8 @@ mod thread;
 mod timer;
 
 use tactus_model::recording::{
-    About, Event, EventKind, InterruptVector, Lost, NameId, Observers, Priority, ThreadId, Wakeup,
+    About, Dictionary, Event, EventKind, InterruptVector, Lost, NameId, Observers, Priority,
+    ProcessId, ThreadId, Wakeup,
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -122,6 +123,17 @@ impl Machine {
     /// Who ran only because of the recording.
     pub(crate) fn observers(&self) -> &Observers {
         &self.observers
+    }
+
+    /// Whether a process has nothing to do with the recording: the observers are known, and
+    /// neither they nor the first thread, if it is watched, belong to it.
+    pub(crate) fn is_foreign(&self, process: ProcessId, names: &Dictionary) -> bool {
+        let Observers { processes, threads } = &self.observers;
+        let is_watched = |state: &ThreadState| state.watched.is_some();
+        !self.observers.is_empty()
+            && !processes.contains(&process)
+            && !threads.iter().any(|thread| names.process_of(*thread) == Some(process))
+            && !self.threads.get(&process.0).is_some_and(is_watched)
     }
 
     /// The time of the last event.

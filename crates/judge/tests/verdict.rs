@@ -92,6 +92,15 @@ fn a_clock_that_changed_invalidates() {
 }
 
 #[test]
+fn a_recording_that_began_during_the_run_is_a_warning() {
+    let mut run = sound();
+    run.header.facts_before.scheduling.recordings = Some(0);
+    let after = run.header.facts_after.as_mut().unwrap();
+    after.scheduling.recordings = Some(1);
+    check(&run, State::Warning, "other recordings", "1 by other Tactus processes, after the run");
+}
+
+#[test]
 fn another_setting_that_changed_is_a_warning() {
     let mut run = sound();
     let after = run.header.facts_after.as_mut().unwrap();

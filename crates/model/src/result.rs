@@ -36,7 +36,7 @@ pub struct Histogram {
 /// The account of every intended wakeup: `intended = observed + missed + dropped`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounting {
-    /// Due times within the window.
+    /// Due times within the window, since the task was ready to sleep for the first.
     pub intended: u64,
     /// Wakeups that were measured and stored.
     pub observed: u64,

@@ -28,7 +28,8 @@ pub struct Found {
     pub window: Nanos,
 }
 
-/// Evaluates samples; `course` is the course by which they were taken, from its beginning.
+/// Evaluates samples; `course` is the course by which they were taken, from when the task was
+/// ready.
 pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) -> TaskResult {
     let pinned = found.granted.cpus.iter().eq([found.cpu]);
     let SampleSummary { blocks, series, scope, worst } = summarise(&taken.samples, found.window);

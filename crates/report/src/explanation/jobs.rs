@@ -88,7 +88,7 @@ fn thread_text(thread: &JobExplanation, width: usize) -> String {
     let segments = segments.map(|part| (part.segment.to_string(), &part.histogram));
     written.push_str(&text::lengths(segments, width));
     if !explanation.worst.is_empty() {
-        written.push_str("\nThe worst jobs\n");
+        written.push_str(&format!("\n{}\n", Subject::Jobs.slowest()));
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
         let length = Subject::Jobs.length(explained.sample.latency());

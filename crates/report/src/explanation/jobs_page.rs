@@ -50,6 +50,7 @@ fn view((number, thread): (usize, &JobExplanation)) -> CellView {
     CellView {
         label: jobs::name(thread),
         noun: Subject::Jobs.noun(),
+        slowest: Subject::Jobs.slowest(),
         headline: words::headline(explanation, Subject::Jobs),
         sentences: jobs::sentences(thread),
         causes: section::causes(explanation),

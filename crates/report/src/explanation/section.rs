@@ -29,6 +29,8 @@ pub(crate) struct CellView {
     pub(crate) label: String,
     /// What one of the explained is called.
     pub(crate) noun: &'static str,
+    /// The heading of the slowest of them.
+    pub(crate) slowest: &'static str,
     pub(crate) headline: String,
     pub(crate) sentences: Vec<String>,
     pub(crate) causes: Vec<CauseView>,
@@ -99,6 +101,7 @@ impl CellView {
         Self {
             label: cell.label.clone(),
             noun: Subject::Samples.noun(),
+            slowest: Subject::Samples.slowest(),
             headline: words::headline(explanation, Subject::Samples),
             sentences: sentences.into_iter().flatten().collect(),
             causes: causes(explanation),

@@ -54,7 +54,8 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
     text.push_str(&pareto(explanation, Subject::Samples, width));
     text.push_str(&segments(explanation, width));
     if !explanation.worst.is_empty() {
-        text.push_str("\nThe worst samples\n");
+        text.push('\n');
+        text.push_str(&wrapped(Subject::Samples.slowest(), "", width));
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
         let head = words::sample(explained);
@@ -195,6 +196,8 @@ fn parts(parts: &[Part]) -> Vec<(String, Nanos)> {
 
 #[cfg(test)]
 mod tests {
+    use tactus_explain::{Cause, ParetoRow};
+
     use super::*;
     use crate::explanation_fixture;
 
@@ -213,15 +216,37 @@ mod tests {
     }
 
     #[test]
-    fn an_unexplained_gap_of_zero_is_shown() {
+    fn an_unexplained_gap_of_zero_has_no_row() {
         let mut cell = explanation_fixture::cell("net", &["softirq-storm"], None);
         cell.explanation.pareto.rows.retain(|row| row.cause.explains());
         let text = explanation_text(&[cell], &TableOptions::default());
-        assert!(text.contains("unexplained gap"), "{text}");
+        let table = text.split("The worst samples").next().unwrap_or_default();
+        assert!(!table.contains("unexplained gap"), "{text}");
         assert!(
             text.replace(format::THIN_SPACE, " ").contains("explain 100 % of that time."),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_rows_beneath_a_group_add_up_to_it() {
+        let beneath = |count: u32| {
+            let mut cell = explanation_fixture::cell("net", &["softirq-storm"], None);
+            let pareto = &mut cell.explanation.pareto;
+            let row = pareto.rows[0].clone();
+            pareto.rows = (0..count)
+                .map(|cpu| ParetoRow { cause: Cause::Steal { cpu }, ..row.clone() })
+                .collect();
+            pareto.time = row.time.saturating_mul(count.into());
+            let rows = words::rows(&cell.explanation);
+            let sum: Nanos = rows[1..].iter().map(|row| row.time).sum();
+            assert_eq!(rows[0].time, sum);
+            rows.into_iter().skip(1).map(|row| row.name).collect::<Vec<_>>()
+        };
+        assert_eq!(beneath(2), ["– steal time on CPU 0", "– steal time on CPU 1"]);
+        assert_eq!(beneath(4).last().map(String::as_str), Some("– steal time on CPU 3"));
+        assert_eq!(beneath(5).len(), 4);
+        assert_eq!(beneath(5).last().map(String::as_str), Some("– others"));
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn group_text(waits: &WaitExplanation, worst: usize, width: usize) -> String {
     }
     written.push_str(&text::pareto(explanation, Subject::Waits, width));
     if !explanation.worst.is_empty() {
-        written.push_str("\nThe longest waits\n");
+        written.push_str(&format!("\n{}\n", Subject::Waits.slowest()));
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
         let thread = waits.threads.get(explained.task as usize);

@@ -30,6 +30,16 @@ impl Subject {
         }
     }
 
+    /// The heading of the slowest of them.
+    pub(super) const fn slowest(self) -> &'static str {
+        match self {
+            // Their latencies are those while events are recorded.
+            Self::Samples => "The worst samples of the traced window, which the table leaves out",
+            Self::Waits => "The longest waits",
+            Self::Jobs => "The worst jobs",
+        }
+    }
+
     /// What happens at the end of one.
     pub(super) const fn end(self) -> &'static str {
         match self {
@@ -257,7 +267,7 @@ pub(super) struct Row {
 }
 
 /// The rows of the Pareto table: the greatest causes, the smaller ones together, the unexplained
-/// gap, even if it is zero, and last the observer.
+/// gap, if there is one, and last the observer.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     let Pareto { rows, time: whole, .. } = &explanation.pareto;
     if rows.is_empty() {
@@ -284,26 +294,33 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     let (greatest, lesser) = somewhere.split_at(GAP_ROWS.min(somewhere.len()));
     rows.extend(greatest.iter().map(|row| together(row.cause.to_string(), &[*row])));
     nowhere.extend(lesser);
-    rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
+    if !nowhere.is_empty() {
+        rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
+    }
     rows.extend(observers.map(|row| together(row.cause.to_string(), &[row])));
     rows
 }
 
-/// The row of a group, and beneath it those of its greatest causes, if it has several and a part
-/// of the `whole` that matters.
+/// The row of a group, and beneath it those of its greatest causes and of the others together, if
+/// it has several and a part of the `whole` that matters.
 fn with_beneath(group: &GroupRows<'_>, whole: Nanos) -> Vec<Row> {
     let rows = group.rows();
     let row = together(group.to_string(), rows);
     if rows.len() == 1 {
         return vec![row];
     }
-    let shown = match row.time.saturating_mul(100) >= whole.saturating_mul(BENEATH_FROM) {
-        true => BENEATH,
-        false => 0,
-    };
-    let beneath = rows.iter().take(shown).map(|row| together(format!("– {}", row.cause), &[*row]));
     // A sample may have several causes of the group.
-    std::iter::once(Row { samples: None, ..row }).chain(beneath).collect()
+    let mut written = vec![Row { samples: None, ..row }];
+    if written[0].time.saturating_mul(100) >= whole.saturating_mul(BENEATH_FROM) {
+        // One more row takes as much room as the row for the others.
+        let own = if rows.len() > BENEATH + 1 { BENEATH } else { rows.len() };
+        let (greatest, others) = rows.split_at(own);
+        written.extend(greatest.iter().map(|row| together(format!("– {}", row.cause), &[*row])));
+        if !others.is_empty() {
+            written.push(Row { samples: None, ..together("– others".to_owned(), others) });
+        }
+    }
+    written
 }
 
 fn together(name: String, rows: &[&ParetoRow]) -> Row {
