@@ -126,7 +126,7 @@ fn a_path_under_a_file_is_reported() {
         assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
     }
     let error = Store::open(directory.path()).unwrap_err();
-    assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+    assert!(matches!(error, StoreError::IsADirectory { .. }), "{error}");
 }
 
 #[test]
