@@ -29,7 +29,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::{PriorityClass, Recording, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_record::live::{CallChains, Keep, Options as RecordOptions, Recorder};
-use tactus_testing::{Need, require, skip};
+use tactus_testing::{Need, compares_plants, require, skip};
 
 /// The tests share a CPU.
 static CPU: Mutex<()> = Mutex::new(());
@@ -129,6 +129,9 @@ fn observe(
     prepare: impl FnOnce() + Send + 'static,
     plant: impl FnOnce(ThreadId, Instant<Monotonic>) -> Vec<JoinHandle<()>>,
 ) -> Option<Observed> {
+    if !compares_plants() {
+        return None;
+    }
     if !may_be_favoured() {
         skip(Need::Root, "a better nice value is not permitted");
         return None;

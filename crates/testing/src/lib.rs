@@ -44,13 +44,15 @@ pub enum Need {
     Tools,
     /// The results of `cargo xtask dist`, in the folder that `TACTUS_DIST` names.
     Dist,
+    /// A quiet machine, on which figures agree with a program's own clock: `TACTUS_PLANTS` is set.
+    Plants,
     /// Hardware or a kernel configuration that no package provides.
     Machine,
 }
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
@@ -58,6 +60,7 @@ impl Need {
         Self::Peers,
         Self::Tools,
         Self::Dist,
+        Self::Plants,
         Self::Machine,
     ];
 
@@ -71,6 +74,7 @@ impl Need {
             Self::Peers => "peers",
             Self::Tools => "tools",
             Self::Dist => "dist",
+            Self::Plants => "plants",
             Self::Machine => "machine",
         }
     }
@@ -115,6 +119,20 @@ pub fn skip(need: Need, reason: impl Display) {
         let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         written.unwrap_or_else(|error| panic!("{SKIPS}={}: {error}", path.display()));
     }
+}
+
+/// Whether to compare explanations of a planted program with the program's own clock; skips the
+/// test otherwise. It is a chore: on a shared machine, one of the comparisons fails by chance.
+///
+/// # Panics
+/// See [`skip`].
+#[track_caller]
+pub fn compares_plants() -> bool {
+    let compares = std::env::var_os("TACTUS_PLANTS").is_some();
+    if !compares {
+        skip(Need::Plants, "TACTUS_PLANTS is not set");
+    }
+    compares
 }
 
 /// The line about a skip: the test (if its thread has the test's name), the place, the reason.
