@@ -13,7 +13,7 @@ use crate::Result;
 /// Something that a person can name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Its name, or its form with placeholders in capitals.
+    /// Its name, or its form, in which words in capitals stand for values.
     pub name: String,
     /// What it is, in a sentence.
     pub about: String,

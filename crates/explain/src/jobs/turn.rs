@@ -5,8 +5,8 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::log::Log;
 use crate::machine::{
-    Absence, Activity, Machine, Migration, Observer, Overdue, PriorityChange, Silence, Slice,
-    Steal, TimerFire, Waker,
+    Absence, Activity, Machine, Migration, Observer, Overdue, PriorityChange, Reranked, Silence,
+    Slice, Steal, TimerFire, Waker,
 };
 use crate::outcome::MatchOutcome;
 use crate::symbol::source_name;
@@ -126,6 +126,10 @@ fn without_sleep(fire: &TimerFire, machine: &Machine, names: &Dictionary) -> Opt
 impl Observer for Heard {
     fn slice(&mut self, slice: Slice) {
         self.log.push_slice(slice);
+    }
+
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
     }
 
     fn absence(&mut self, absence: &Absence) {
