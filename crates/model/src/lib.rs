@@ -28,6 +28,7 @@ pub mod probe;
 pub mod quantum;
 pub mod random;
 pub mod recording;
+pub mod reserve;
 pub mod result;
 pub mod run;
 pub mod sample;
