@@ -134,9 +134,9 @@ pub(crate) fn divide(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
 ) -> Vec<Stretch> {
-    let mut absences = scene.log.absences_of(thread, from, Instant::from_nanos(u64::MAX));
-    absences.extend(scene.machine.absence_of(thread));
-    absences.retain(|absence| absence.left_at < to);
+    let ended = scene.log.since(from).absences(thread).iter();
+    let absences = ended.chain(scene.machine.absence_of(thread)).copied();
+    let absences: Vec<Absence> = absences.take_while(|absence| absence.left_at < to).collect();
     let mut stretches = Vec::with_capacity(absences.len() * 3 + 1);
     for leg in legs(from, to, &absences, running_on(scene.machine, thread)) {
         let mut add = |from, to, kind| {

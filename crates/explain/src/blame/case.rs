@@ -42,9 +42,7 @@ impl Scene<'_> {
         from: Instant<Monotonic>,
         to: Instant<Monotonic>,
     ) -> Vec<Piece> {
-        let slices = self.log.slices;
-        let start = slices.partition_point(|slice| slice.to <= from);
-        let closed = slices[start..].iter().copied().filter(|slice| slice.cpu == cpu);
+        let closed = self.log.since(from).slices(cpu).iter().copied();
         let open = self
             .machine
             .cpus()

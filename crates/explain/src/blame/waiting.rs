@@ -50,8 +50,7 @@ fn queues(
     };
     let mut queues = Vec::with_capacity(1);
     let mut reached = from;
-    let moves = scene.log.migrations.iter();
-    for migration in moves.filter(|migration| migration.thread == absence.thread) {
+    for migration in scene.log.between(from, to).migrations(absence.thread) {
         // Migrations before the thread was queued are the wakeup's own choice of a CPU.
         if migration.at < queued_at || migration.at <= reached || migration.at >= to {
             continue;

@@ -89,13 +89,13 @@ impl Follower<'_> {
         to: Instant<Monotonic>,
         depth: usize,
     ) -> Vec<Step> {
-        let mut absences = match depth {
-            CHAIN_MAX.. => Vec::new(),
+        let absences = match depth {
+            CHAIN_MAX.. => &[],
             // The idle threads of all CPUs share a number.
-            _ if thread.is_idle() => Vec::new(),
-            _ => self.scene.log.absences_of(thread, from, to),
+            _ if thread.is_idle() => &[],
+            _ => self.scene.log.between(from, to).absences(thread),
         };
-        absences.drain(..absences.len().saturating_sub(self.absences));
+        let absences = &absences[absences.len().saturating_sub(self.absences)..];
         self.absences -= absences.len();
         let mut steps = Vec::with_capacity(3 * absences.len() + 1);
         let mut reached = from;
@@ -105,7 +105,7 @@ impl Follower<'_> {
                 reached = until;
             }
         };
-        for absence in absences {
+        for &absence in absences {
             let woken = match absence.waking {
                 Some(waking) if absence.slept() => waking.at,
                 None if absence.slept() => absence.back_at,
