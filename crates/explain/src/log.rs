@@ -40,6 +40,8 @@ pub(crate) struct Log {
     threads: NumberMap<i32, ThreadColumns>,
     /// When timers were served, by the function that they call.
     timers: BTreeMap<FunctionId, Column<Instant<Monotonic>>>,
+    /// When timers were served late, on any CPU.
+    late_timers: Column<Instant<Monotonic>>,
     /// The number of items in the columns of CPUs and threads.
     items: usize,
     /// At this number of items, what can be dropped is checked.
@@ -92,6 +94,7 @@ impl Default for Log {
             cpus: Vec::new(),
             threads: NumberMap::default(),
             timers: BTreeMap::new(),
+            late_timers: Column::default(),
             items: 0,
             enough: FEW,
             throttled: BTreeSet::new(),
@@ -130,6 +133,7 @@ impl Log {
         self.cpus.clear();
         self.threads.clear();
         self.timers.clear();
+        self.late_timers.0.clear();
         (self.items, self.enough) = (0, FEW);
     }
 
@@ -196,7 +200,7 @@ impl Log {
         let cpus = self.cpus.iter_mut().flat_map(CpuColumns::all);
         let threads = self.threads.values_mut().flat_map(ThreadColumns::all);
         let timers = self.timers.values_mut().map(|column| column as &mut dyn Items);
-        cpus.chain(threads).chain(timers)
+        cpus.chain(threads).chain(timers).chain([&mut self.late_timers as &mut dyn Items])
     }
 
     fn cpu(&mut self, cpu: u32) -> &mut CpuColumns {
@@ -240,6 +244,9 @@ impl Observer for Log {
     }
 
     fn overdue(&mut self, overdue: Overdue) {
+        if self.takes() {
+            self.late_timers.0.push(overdue.served);
+        }
         if self.takes() {
             self.cpu(overdue.cpu).overdue.0.push(overdue);
         }
@@ -294,6 +301,11 @@ impl<'a> Excerpt<'a> {
     /// The timers that a CPU served late.
     pub(crate) fn overdue(&self, cpu: u32) -> &'a [Overdue] {
         self.of_cpu(cpu, |columns| &columns.overdue)
+    }
+
+    /// When timers were served late, on any CPU.
+    pub(crate) fn late_timers(&self) -> &'a [Instant<Monotonic>] {
+        self.part_of(&self.log.late_timers)
     }
 
     /// The steals of a CPU.

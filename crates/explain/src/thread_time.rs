@@ -193,7 +193,7 @@ impl Stretch {
         let mut case = Case::new(scene, from, to);
         match kind {
             StretchKind::OnCpu { cpu: Some(cpu) } => {
-                case.spread(*cpu, from, to, |_, _| Cause::OwnWork);
+                case.spread(*cpu, from, to, |_, _| Some(Cause::OwnWork));
             }
             StretchKind::OnCpu { cpu: None } => case.add(Cause::OwnWork, to - from),
             StretchKind::RunqueueWait(absence) => return runqueue_wait(scene, absence, from, to),

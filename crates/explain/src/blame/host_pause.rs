@@ -31,13 +31,23 @@ pub(super) fn find(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
 ) -> Vec<Stretch> {
+    // Most stretches have silences and no late timer: then there is nothing to prove.
+    if scene.log.since(just_before(from, TOGETHER)).late_timers().is_empty() {
+        return Vec::new();
+    }
     let cpus = 0..scene.machine.cpus().len() as u32;
     let silences = cpus.flat_map(|cpu| {
         let silences = scene.log.since(from).silences(cpu).iter();
         silences.take_while(|silence| silence.from < to)
     });
+    let near = silences.filter(|silence| {
+        let late = scene
+            .log
+            .between(just_before(silence.to, TOGETHER), silence.to + TOGETHER + PROOF_WITHIN);
+        !late.late_timers().is_empty()
+    });
     let mut pauses: Vec<Stretch> =
-        silences.filter_map(|silence| pause_at_end_of(scene, silence)).collect();
+        near.filter_map(|silence| pause_at_end_of(scene, silence)).collect();
     pauses.sort_unstable();
     let mut merged: Vec<Stretch> = Vec::new();
     for pause in pauses {

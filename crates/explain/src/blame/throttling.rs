@@ -139,6 +139,10 @@ fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
 /// stretch the waiter was throttled always or never.
 fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [Option<Throttle>]) {
     let renewals = served(scene, pieces, &RENEWALS);
+    // Without a renewal, only what is shown already counts.
+    if renewals.is_empty() && rules.iter().all(Option::is_none) {
+        return;
+    }
     let mut start = 0;
     for (here, piece) in pieces.iter().enumerate() {
         let of_group = is_of_group(scene, waiter, &pieces[here..]);

@@ -195,15 +195,14 @@ pub(crate) fn running_parts(
 
 /// Divides the time in which a waker ran.
 fn running(case: &mut Case<'_>, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {
-    let scene = case.scene;
     case.spread(cpu, from, to, |_, slice| match slice.activity {
-        Activity::Idle { state } => Cause::IdleExit { cpu: slice.cpu, state },
+        Activity::Idle { state } => Some(Cause::IdleExit { cpu: slice.cpu, state }),
         // Interrupt handling is already excluded from the divided time.
         Activity::Thread
         | Activity::Vector(_)
         | Activity::Irq { .. }
         | Activity::Softirq(_)
         | Activity::Timer { .. }
-        | Activity::JiffyTimer { .. } => Cause::OtherThread { thread: scene.culprit(slice) },
+        | Activity::JiffyTimer { .. } => None,
     });
 }

@@ -9,7 +9,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::watch::Wait;
 use super::{SleepEvidence, WaitExplanation, Waits};
-use crate::blame::{Scene, Window, blame};
+use crate::blame::{Scene, Window, case};
 use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
 use crate::explanation::{ExplainedSample, SegmentHistogram};
@@ -303,9 +303,14 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             outcome: outcome(&absence),
             segments: None,
             circumstance: Circumstance::default(),
-            parts: blame(&scene, &window),
+            parts: Vec::new(),
             job: None,
             timeline: None,
+        };
+        let case = case(&scene, &window);
+        explained.parts = match name.tally.would_keep(&explained) {
+            true => case.into_parts(),
+            false => case.into_parts_by_name(),
         };
         name.tally.count(explained.outcome);
         if name.tally.would_draw(&explained) {
