@@ -436,3 +436,76 @@ impl Ended for Instant<Monotonic> {
         *self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::recording::{NameId, Priority};
+
+    use super::*;
+
+    const CPUS: u32 = 8;
+
+    fn at(nanos: u64) -> Instant<Monotonic> {
+        Instant::from_nanos(nanos)
+    }
+
+    /// A slice of 10 ns that ends at `to`.
+    fn slice(cpu: u32, to: u64) -> Slice {
+        Slice {
+            cpu,
+            from: at(to - 10),
+            to: at(to),
+            activity: Activity::Timer { function: FunctionId::default() },
+            thread: ThreadId(1),
+            name: NameId::UNKNOWN,
+            priority: Priority(120),
+            base: None,
+            thread_since: at(0),
+            need_resched: false,
+            end_chain: None,
+        }
+    }
+
+    /// A log in which each CPU had `count` slices, one after the other.
+    fn log(count: u64) -> Log {
+        let mut log = Log::opened();
+        for end in 1..=count {
+            (0..CPUS).for_each(|cpu| log.slice(slice(cpu, 10 * end)));
+        }
+        log
+    }
+
+    #[test]
+    fn a_stretch_costs_as_much_in_a_long_log_as_in_a_short_one() {
+        for count in [100, 10_000] {
+            let log = log(count);
+            let stretch = log.whole().between(at(200), at(500));
+            assert_eq!(stretch.slices(3).len(), 30, "of {count}");
+            assert_eq!(stretch.served(|_| true).len(), 30 * CPUS as usize, "of {count}");
+            assert_eq!(stretch.since(at(490)).slices(3), [slice(3, 500)], "of {count}");
+            assert!(stretch.slices(CPUS).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_full_log_drops_its_earlier_half() {
+        let count = 10_000;
+        let mut log = log(count);
+        log.drop_half();
+        assert_eq!(log.kept_from(), at(10 * count / 2));
+        assert_eq!(log.whole().slices(0).len() as u64, count / 2);
+        assert_eq!(log.items as u64, u64::from(CPUS) * count);
+        assert_eq!(log.whole().slices(0)[0], slice(0, 10 * count / 2 + 10));
+    }
+
+    #[test]
+    fn what_is_needed_is_never_forgotten() {
+        let mut log = log(10_000);
+        log.forget_before(at(10_000));
+        assert_eq!(log.kept_from(), at(0), "a tenth is not worth the effort");
+        log.forget_before(at(80_000));
+        assert_eq!(log.whole().slices(1)[0], slice(1, 80_010));
+        assert_eq!(log.since(at(0)).served(|_| true).first(), Some(&at(80_010)));
+        assert!(!log.has_enough());
+    }
+}
