@@ -179,6 +179,22 @@ fn thread_times(bencher: divan::Bencher<'_, '_>) {
         .bench(|| waits(&mut recording.reader(), Options::default(), |_, _| true));
 }
 
+/// Many threads that wait for one CPU, in turns: each wait spans the turns of all others. The time
+/// for an event may grow with the number of threads, not with the number of events.
+#[divan::bench(sample_count = 3, args = [10_000, 100_000, 1_000_000])]
+fn crowded_waits(bencher: divan::Bencher<'_, '_>, turns: i32) {
+    const THREADS: i32 = 100;
+    let (mut recording, _) = recording();
+    let who = |turn| Who { thread: ThreadId(1000 + turn % THREADS), priority: Priority(120) };
+    let mut maker = Maker { events: Vec::new(), now: 0, current: [who(0); 2] };
+    (1..turns).for_each(|turn| maker.switch(0, TaskState::PREEMPTED, who(turn)));
+    recording.events = maker.events;
+    let options = Options { threshold: Nanos::from_micros(10), ..Options::default() };
+    bencher
+        .counter(ItemsCount::new(recording.events.len()))
+        .bench(|| waits(&mut recording.reader(), options, |_, _| true));
+}
+
 /// How many tick rates are simulated in addition.
 #[divan::bench(args = [0, 1, 4])]
 fn accounts(bencher: divan::Bencher<'_, '_>, rates: usize) {

@@ -77,6 +77,11 @@ fn process(
 
 /// The parts of a late sample, the greatest first. They add up to its latency.
 pub(crate) fn blame(scene: &Scene<'_>, window: &Window<'_>) -> Vec<Part> {
+    case(scene, window).into_parts()
+}
+
+/// A late sample whose whole latency is divided.
+pub(crate) fn case<'a>(scene: &'a Scene<'a>, window: &Window<'_>) -> Case<'a> {
     let mut case = Case::new(scene, window.due, window.came);
     for leg in legs(window.due, window.came, window.absences, window.cpu) {
         match leg.standing {
@@ -91,5 +96,5 @@ pub(crate) fn blame(scene: &Scene<'_>, window: &Window<'_>) -> Vec<Part> {
             Standing::Running(None) => case.add(Cause::UnexplainedGap, leg.to - leg.from),
         }
     }
-    case.into_parts()
+    case
 }

@@ -14,10 +14,7 @@ use crate::circumstance::{
 };
 use crate::explanation::{ExplainedSample, Explanation, SegmentHistogram};
 use crate::log::Log;
-use crate::machine::{
-    Absence, Fault, Machine, Migration, Observer, Overdue, Reranked, Silence, Slice, Steal,
-    TimerFire, Waking,
-};
+use crate::machine::{Absence, Fault, Machine, Observer, TimerFire, Waking};
 use crate::matcher::{Match, Matcher, keep};
 use crate::outcome::MatchOutcome;
 use crate::segments::Segment;
@@ -73,7 +70,8 @@ pub fn witness(
 #[derive(Debug)]
 pub struct Explainer {
     machine: Machine,
-    watch: Watch,
+    log: Log,
+    matchers: Matchers,
     tasks: Vec<Progress>,
     started: Instant<Monotonic>,
     /// Before this instant the explainer only has to replay events.
@@ -210,12 +208,12 @@ impl Explainer {
     /// Tasks beyond 65 535 are not matched; no cell has that many.
     pub fn new(about: &About, tasks: Vec<ProbeTask>, options: Options) -> Self {
         let mut machine = Machine::new(about);
-        let mut watch = Watch::default();
+        let mut matchers = Matchers::default();
         let mut slowest = Slowest::of(&tasks, options.slowest);
         let mut progresses = Vec::with_capacity(tasks.len());
         for (index, task) in tasks.into_iter().enumerate().take(usize::from(u16::MAX)) {
             machine.watch(task.thread, index as u16);
-            watch.matchers.push(Matcher::default());
+            matchers.0.push(Matcher::default());
             let late = (0..task.samples.len())
                 .filter(|&sample| {
                     let latency = task.samples[sample].latency();
@@ -228,7 +226,8 @@ impl Explainer {
         }
         let mut explainer = Self {
             machine,
-            watch,
+            log: Log::default(),
+            matchers,
             tasks: progresses,
             started: about.started,
             next_stop: Instant::from_nanos(0),
@@ -270,13 +269,13 @@ impl Explainer {
         if let Some(witness) = &mut self.witness {
             witness.transfers.step(event);
         }
-        self.machine.step(event, &mut self.watch);
+        self.machine.step(event, &mut (&mut self.log, &mut self.matchers));
     }
 
     /// Takes a loss of events.
     pub fn lost(&mut self, lost: &Lost) {
         self.losses.add(lost);
-        self.machine.lose(lost, &mut self.watch);
+        self.machine.lose(lost, &mut (&mut self.log, &mut self.matchers));
         if let Some(witness) = &mut self.witness {
             witness.transfers.lose();
         }
@@ -330,12 +329,14 @@ impl Explainer {
             self.tasks.iter().flat_map(|progress| &progress.open).map(|window| window.due).min();
         match earliest {
             Some(due) => {
-                self.watch.log.open = true;
-                self.watch.log.forget_before(due);
+                self.log.open = true;
+                if self.log.has_enough() {
+                    self.log.forget_before(due);
+                }
             }
             None => {
-                self.watch.log.open = false;
-                self.watch.log.clear();
+                self.log.open = false;
+                self.log.clear();
             }
         }
         self.plan_next_stop();
@@ -425,9 +426,9 @@ impl Explainer {
         if self.is_away(progress.task.thread, came) {
             // The sample arrived, so the thread runs; there is no event that shows when
             // it came.
-            self.watch.matchers[index].unaccounted = true;
+            self.matchers.0[index].unaccounted = true;
         }
-        let matcher = &self.watch.matchers[index];
+        let matcher = &self.matchers.0[index];
         let matched = if due < self.started {
             Match::without_segments(MatchOutcome::Untraced)
         } else if self.losses.any_between(due, came) {
@@ -473,7 +474,7 @@ impl Explainer {
             });
         }
         self.tally.count(matched.outcome);
-        self.watch.matchers[index].clear();
+        self.matchers.0[index].clear();
     }
 
     /// Divides the windows that must be closed before `at`.
@@ -510,7 +511,7 @@ impl Explainer {
         if !explained.outcome.can_blame() {
             return self.tally.leave_undivided(explained);
         }
-        let scene = Scene { log: self.watch.log.whole(), machine: &self.machine, names };
+        let scene = Scene { log: self.log.whole(), machine: &self.machine, names };
         let material = Window {
             due: window.due,
             came,
@@ -524,7 +525,7 @@ impl Explainer {
             let marks = marks(window.due, came, absences, fires, faults);
             explained.timeline = Some(draw(&scene, window.due, came, thread, marks));
         }
-        self.watch.log.learn(thread, &explained.parts);
+        self.log.learn(thread, &explained.parts);
         self.tally.take(explained);
     }
 
@@ -565,79 +566,51 @@ impl Slowest {
     }
 }
 
-/// Passes what the replay reports to the watched threads and into the log.
+/// Passes what the replay reports to the watched threads.
 #[derive(Debug, Default)]
-struct Watch {
-    matchers: Vec<Matcher>,
-    log: Log,
-}
+struct Matchers(Vec<Matcher>);
 
-impl Watch {
-    fn matcher(&mut self, watched: u16) -> Option<&mut Matcher> {
-        let matcher = self.matchers.get_mut(usize::from(watched))?;
+impl Matchers {
+    fn of(&mut self, watched: u16) -> Option<&mut Matcher> {
+        let matcher = self.0.get_mut(usize::from(watched))?;
         matcher.seen = true;
         Some(matcher)
     }
 }
 
-impl Observer for Watch {
-    fn slice(&mut self, slice: Slice) {
-        self.log.push_slice(slice);
-    }
-
-    fn reranked(&mut self, reranked: Reranked) {
-        self.log.rerank(reranked);
-    }
-
+impl Observer for Matchers {
     fn absence(&mut self, absence: &Absence) {
-        if let Some(matcher) = absence.watched.and_then(|watched| self.matcher(watched)) {
+        if let Some(matcher) = absence.watched.and_then(|watched| self.of(watched)) {
             keep(&mut matcher.absences, *absence);
         }
-        self.log.push_absence(absence);
     }
 
     fn woken_awake(&mut self, watched: u16, waking: &Waking) {
-        if let Some(matcher) = self.matcher(watched) {
+        if let Some(matcher) = self.of(watched) {
             keep(&mut matcher.awake, *waking);
         }
     }
 
     fn fired(&mut self, fire: &TimerFire) {
         let watched = fire.armed.and_then(|armed| armed.watched);
-        if let Some(matcher) = watched.and_then(|watched| self.matcher(watched)) {
+        if let Some(matcher) = watched.and_then(|watched| self.of(watched)) {
             keep(&mut matcher.fires, *fire);
         }
     }
 
-    fn overdue(&mut self, overdue: Overdue) {
-        self.log.push_overdue(overdue);
-    }
-
-    fn silence(&mut self, silence: Silence) {
-        self.log.push_silence(silence);
-    }
-
-    fn steal(&mut self, steal: Steal) {
-        self.log.push_steal(steal);
-    }
-
-    fn migration(&mut self, migration: Migration) {
-        self.log.push_migration(migration);
-    }
-
     fn fault(&mut self, fault: Fault) {
-        if let Some(matcher) = self.matcher(fault.watched) {
+        if let Some(matcher) = self.of(fault.watched) {
             keep(&mut matcher.faults, fault.at);
         }
     }
 
     fn unaccounted(&mut self, watched: u16) {
-        if let Some(matcher) = self.matcher(watched) {
+        if let Some(matcher) = self.of(watched) {
             matcher.unaccounted = true;
         }
     }
 
     fn call_exit(&mut self, watched: u16, _at: Instant<Monotonic>) {
-        let _ = self.matcher(watched);
+        let _ = self.of(watched);
     }
 }

@@ -1,57 +1,89 @@
 //! What the replay reported while a window was open.
+//!
+//! What is kept is asked for by stretches of time, of one CPU or of one thread, and often: for
+//! every late wait, and again for every thread that had to act first. So each CPU and each thread
+//! has columns of its own, and a stretch is found in them by binary search. No question looks
+//! through what it did not ask for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{FunctionId, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
 use crate::cause::{Cause, Throttle};
 use crate::explanation::Part;
 use crate::machine::{
-    Absence, Migration, Overdue, PriorityChange, Reranked, Silence, Slice, Steal,
+    Absence, Activity, Migration, Observer, Overdue, PriorityChange, Reranked, Silence, Slice,
+    Steal,
 };
+use crate::number_map::NumberMap;
 
-/// The maximum number of slices to keep at once (about 200 MB).
+/// The maximum number of items to keep at once (about 200 MB; most are slices).
 ///
 /// This is five seconds of a machine with half a million events per second. For a longer
 /// window, the log drops the earlier half, which then counts as an unexplained gap.
-const SLICES_MAX: usize = 1 << 21;
+const ITEMS_MAX: usize = 1 << 21;
 
-/// The maximum number of items in each other column (about 100 MB for absences); most slices
-/// come without any.
-const OTHERS_MAX: usize = 1 << 19;
+/// Below this number of items, dropping old ones is not worth the effort.
+const FEW: usize = 1 << 12;
 
 /// Everything that the replay reported since the earliest open window began.
 ///
-/// While no window is open, nothing is kept. All columns are in the order of ends.
+/// While no window is open, nothing is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     /// Whether a window is open.
     pub(crate) open: bool,
     /// Everything that ended after this instant, while a window was open, is kept.
     kept_from: Instant<Monotonic>,
-    slices: Vec<Slice>,
-    absences: Vec<Absence>,
-    silences: Vec<Silence>,
-    overdue: Vec<Overdue>,
-    steals: Vec<Steal>,
-    migrations: Vec<Migration>,
-    inheritances: Vec<PriorityChange>,
+    cpus: Vec<CpuColumns>,
+    threads: NumberMap<i32, ThreadColumns>,
+    /// When timers were served, by the function that they call.
+    timers: BTreeMap<FunctionId, Column<Instant<Monotonic>>>,
+    /// When timers were served late, on any CPU.
+    late_timers: Column<Instant<Monotonic>>,
+    /// The number of items in the columns of CPUs and threads.
+    items: usize,
+    /// At this number of items, what can be dropped is checked.
+    enough: usize,
     throttled: BTreeSet<ThreadId>,
 }
 
-/// Part of a log: what ended after some instant.
+/// What was reported of one CPU. Its slices, silences and steals do not overlap.
+#[derive(Clone, Debug, Default)]
+struct CpuColumns {
+    slices: Column<Slice>,
+    silences: Column<Silence>,
+    overdue: Column<Overdue>,
+    steals: Column<Steal>,
+}
+
+/// What was reported of one thread.
+#[derive(Clone, Debug, Default)]
+struct ThreadColumns {
+    absences: Column<Absence>,
+    migrations: Column<Migration>,
+    inheritances: Column<PriorityChange>,
+}
+
+/// Part of a log: what ended after some instant and not after another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Excerpt<'a> {
-    pub(crate) slices: &'a [Slice],
-    pub(crate) absences: &'a [Absence],
-    pub(crate) silences: &'a [Silence],
-    pub(crate) overdue: &'a [Overdue],
-    pub(crate) steals: &'a [Steal],
-    pub(crate) migrations: &'a [Migration],
-    pub(crate) inheritances: &'a [PriorityChange],
-    /// The threads whose control group was throttled before.
-    pub(crate) throttled: &'a BTreeSet<ThreadId>,
+    log: &'a Log,
+    after: Instant<Monotonic>,
+    until: Instant<Monotonic>,
+}
+
+impl CpuColumns {
+    fn all(&mut self) -> [&mut dyn Items; 4] {
+        [&mut self.slices, &mut self.silences, &mut self.overdue, &mut self.steals]
+    }
+}
+
+impl ThreadColumns {
+    fn all(&mut self) -> [&mut dyn Items; 3] {
+        [&mut self.absences, &mut self.migrations, &mut self.inheritances]
+    }
 }
 
 impl Default for Log {
@@ -59,60 +91,21 @@ impl Default for Log {
         Self {
             open: false,
             kept_from: Instant::from_nanos(0),
-            slices: Vec::new(),
-            absences: Vec::new(),
-            silences: Vec::new(),
-            overdue: Vec::new(),
-            steals: Vec::new(),
-            migrations: Vec::new(),
-            inheritances: Vec::new(),
+            cpus: Vec::new(),
+            threads: NumberMap::default(),
+            timers: BTreeMap::new(),
+            late_timers: Column::default(),
+            items: 0,
+            enough: FEW,
             throttled: BTreeSet::new(),
         }
     }
 }
 
 impl Log {
-    /// Below this number of slices, dropping old ones is not worth the effort.
-    pub(crate) const FEW: usize = 1 << 12;
-
-    pub(crate) fn push_slice(&mut self, slice: Slice) {
-        if push(self.open, &mut self.slices, slice, SLICES_MAX) {
-            self.kept_from = self.kept_from.max(self.slices[0].from);
-        }
-    }
-
-    /// Gives the slices of a turn the priorities that its end showed.
-    pub(crate) fn rerank(&mut self, turn: Reranked) {
-        let recent = self.slices.iter_mut().rev().take_while(|slice| slice.to > turn.since);
-        for slice in recent.filter(|s| s.cpu == turn.cpu && s.thread_since == turn.since) {
-            (slice.priority, slice.base) = (turn.priority, turn.base);
-        }
-    }
-
-    pub(crate) fn push_absence(&mut self, absence: &Absence) {
-        if push(self.open, &mut self.absences, *absence, OTHERS_MAX) {
-            self.kept_from = self.kept_from.max(self.absences[0].back_at);
-        }
-    }
-
-    pub(crate) fn push_silence(&mut self, silence: Silence) {
-        let _ = push(self.open, &mut self.silences, silence, OTHERS_MAX);
-    }
-
-    pub(crate) fn push_overdue(&mut self, overdue: Overdue) {
-        let _ = push(self.open, &mut self.overdue, overdue, OTHERS_MAX);
-    }
-
-    pub(crate) fn push_steal(&mut self, steal: Steal) {
-        let _ = push(self.open, &mut self.steals, steal, OTHERS_MAX);
-    }
-
-    pub(crate) fn push_migration(&mut self, migration: Migration) {
-        let _ = push(self.open, &mut self.migrations, migration, OTHERS_MAX);
-    }
-
-    pub(crate) fn push_inheritance(&mut self, change: PriorityChange) {
-        let _ = push(self.open, &mut self.inheritances, change, OTHERS_MAX);
+    /// A log with an open window.
+    pub(crate) fn opened() -> Self {
+        Self { open: true, ..Self::default() }
     }
 
     /// Since when everything is kept.
@@ -129,111 +122,390 @@ impl Log {
         }
     }
 
-    /// The number of slices kept.
-    pub(crate) fn slice_count(&self) -> usize {
-        self.slices.len()
+    /// Whether so much is kept that it is worth the effort to find out what is still needed, and
+    /// to call [`Self::forget_before`].
+    pub(crate) const fn has_enough(&self) -> bool {
+        self.items >= self.enough
     }
 
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
-        self.slices.clear();
-        self.absences.clear();
-        self.silences.clear();
-        self.overdue.clear();
-        self.steals.clear();
-        self.migrations.clear();
-        self.inheritances.clear();
+        self.cpus.clear();
+        self.threads.clear();
+        self.timers.clear();
+        self.late_timers.0.clear();
+        (self.items, self.enough) = (0, FEW);
     }
 
-    /// Drops what ended before `start`, if that is worth the effort.
+    /// Drops what ended before `start`, if that is at least half of everything.
     pub(crate) fn forget_before(&mut self, start: Instant<Monotonic>) {
-        let old = self.slices.len() - self.since(start).slices.len();
-        if old < Self::FEW || old * 2 < self.slices.len() {
-            return;
+        let old = self.ended_until(start);
+        if old >= FEW && old * 2 >= self.items {
+            self.drop_until(start);
         }
-        self.kept_from = self.kept_from.max(start);
-        self.slices.drain(..old);
-        self.absences.retain(|absence| absence.back_at > start);
-        self.silences.retain(|silence| silence.to > start);
-        self.overdue.retain(|overdue| overdue.served > start);
-        self.steals.retain(|steal| steal.to > start);
-        self.migrations.retain(|migration| migration.at > start);
-        self.inheritances.retain(|change| change.at > start);
+        // What could not be dropped is checked again when there is twice as much.
+        self.enough = (2 * self.items).max(FEW);
     }
 
     /// Everything that is kept.
     pub(crate) fn whole(&self) -> Excerpt<'_> {
-        Excerpt {
-            slices: &self.slices,
-            absences: &self.absences,
-            silences: &self.silences,
-            overdue: &self.overdue,
-            steals: &self.steals,
-            migrations: &self.migrations,
-            inheritances: &self.inheritances,
-            throttled: &self.throttled,
-        }
+        self.since(Instant::from_nanos(0))
     }
 
     /// What ended after `start`: the content of a log that was opened then.
     pub(crate) fn since(&self, start: Instant<Monotonic>) -> Excerpt<'_> {
-        self.whole().between(start, Instant::from_nanos(u64::MAX))
+        Excerpt { log: self, after: start, until: Instant::from_nanos(u64::MAX) }
+    }
+
+    /// Makes room for an item; returns whether to keep it.
+    fn takes(&mut self) -> bool {
+        if !self.open {
+            return false;
+        }
+        if self.items >= ITEMS_MAX {
+            self.drop_half();
+        }
+        self.items += 1;
+        true
+    }
+
+    /// Drops the earlier half.
+    fn drop_half(&mut self) {
+        let (mut before, mut until) = (0, u64::MAX);
+        while before + 1 < until {
+            let middle = before.midpoint(until);
+            match 2 * self.ended_until(Instant::from_nanos(middle)) < self.items {
+                true => before = middle,
+                false => until = middle,
+            }
+        }
+        self.drop_until(Instant::from_nanos(until));
+    }
+
+    /// How many items ended until `end`.
+    fn ended_until(&mut self, end: Instant<Monotonic>) -> usize {
+        self.columns().map(|column| column.ended_until(end)).sum()
+    }
+
+    /// Drops what ended until `end`.
+    fn drop_until(&mut self, end: Instant<Monotonic>) {
+        self.kept_from = self.kept_from.max(end);
+        self.columns().for_each(|column| column.drop_until(end));
+        self.items = self.columns().map(|column| column.len()).sum();
+        self.threads.retain(|_, thread| thread.all().iter().any(|column| column.len() > 0));
+        self.timers.retain(|_, served| served.len() > 0);
+    }
+
+    fn columns(&mut self) -> impl Iterator<Item = &mut dyn Items> {
+        let cpus = self.cpus.iter_mut().flat_map(CpuColumns::all);
+        let threads = self.threads.values_mut().flat_map(ThreadColumns::all);
+        let timers = self.timers.values_mut().map(|column| column as &mut dyn Items);
+        cpus.chain(threads).chain(timers).chain([&mut self.late_timers as &mut dyn Items])
+    }
+
+    fn cpu(&mut self, cpu: u32) -> &mut CpuColumns {
+        let index = cpu as usize;
+        if index >= self.cpus.len() {
+            self.cpus.resize_with(index + 1, CpuColumns::default);
+        }
+        &mut self.cpus[index]
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut ThreadColumns {
+        self.threads.entry(thread.0).or_default()
     }
 }
 
-/// Appends `item` if a window is open, and drops the earlier half of a full column first; returns
-/// whether it did that.
-fn push<T>(open: bool, column: &mut Vec<T>, item: T, max: usize) -> bool {
-    if !open {
-        return false;
+impl Observer for Log {
+    fn slice(&mut self, slice: Slice) {
+        if let Activity::Timer { function } = slice.activity
+            && self.takes()
+        {
+            self.timers.entry(function).or_default().0.push(slice.to);
+        }
+        if self.takes() {
+            self.cpu(slice.cpu).slices.0.push(slice);
+        }
     }
-    let full = column.len() >= max;
-    if full {
-        column.drain(..max / 2);
-    }
-    column.push(item);
-    full
-}
 
-/// The items of a column that ended after `from` and not after `to`.
-fn ended_between<T>(
-    column: &[T],
-    from: Instant<Monotonic>,
-    to: Instant<Monotonic>,
-    end: impl Fn(&T) -> Instant<Monotonic>,
-) -> &[T] {
-    let column = &column[column.partition_point(|item| end(item) <= from)..];
-    match column.last() {
-        Some(last) if end(last) > to => &column[..column.partition_point(|item| end(item) <= to)],
-        _ => column,
+    /// Gives the slices of a turn the priorities that its end showed.
+    fn reranked(&mut self, turn: Reranked) {
+        let slices = self.cpu(turn.cpu).slices.0.iter_mut().rev();
+        let recent = slices.take_while(|slice| slice.to > turn.since);
+        for slice in recent.filter(|slice| slice.thread_since == turn.since) {
+            (slice.priority, slice.base) = (turn.priority, turn.base);
+        }
+    }
+
+    fn absence(&mut self, absence: &Absence) {
+        if self.takes() {
+            self.thread(absence.thread).absences.0.push(*absence);
+        }
+    }
+
+    fn overdue(&mut self, overdue: Overdue) {
+        if self.takes() {
+            self.late_timers.0.push(overdue.served);
+        }
+        if self.takes() {
+            self.cpu(overdue.cpu).overdue.0.push(overdue);
+        }
+    }
+
+    fn silence(&mut self, silence: Silence) {
+        if self.takes() {
+            self.cpu(silence.cpu).silences.0.push(silence);
+        }
+    }
+
+    fn steal(&mut self, steal: Steal) {
+        if self.takes() {
+            self.cpu(steal.cpu).steals.0.push(steal);
+        }
+    }
+
+    fn migration(&mut self, migration: Migration) {
+        if self.takes() {
+            self.thread(migration.thread).migrations.0.push(migration);
+        }
+    }
+
+    fn inheritance(&mut self, change: PriorityChange) {
+        if self.takes() {
+            self.thread(change.thread).inheritances.0.push(change);
+        }
     }
 }
 
 impl<'a> Excerpt<'a> {
-    /// The part of it that ended after `from` and not after `to`.
-    pub(crate) fn between(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> Excerpt<'a> {
-        Excerpt {
-            slices: ended_between(self.slices, from, to, |slice| slice.to),
-            absences: ended_between(self.absences, from, to, |absence| absence.back_at),
-            silences: ended_between(self.silences, from, to, |silence| silence.to),
-            overdue: ended_between(self.overdue, from, to, |overdue| overdue.served),
-            steals: ended_between(self.steals, from, to, |steal| steal.to),
-            migrations: ended_between(self.migrations, from, to, |migration| migration.at),
-            inheritances: ended_between(self.inheritances, from, to, |change| change.at),
-            throttled: self.throttled,
+    /// The part of it that ended after `after` and not after `until`.
+    pub(crate) fn between(&self, after: Instant<Monotonic>, until: Instant<Monotonic>) -> Self {
+        Self { log: self.log, after: self.after.max(after), until: self.until.min(until) }
+    }
+
+    /// The part of it that ended after `after`.
+    pub(crate) fn since(&self, after: Instant<Monotonic>) -> Self {
+        self.between(after, self.until)
+    }
+
+    /// The slices of a CPU.
+    pub(crate) fn slices(&self, cpu: u32) -> &'a [Slice] {
+        self.of_cpu(cpu, |columns| &columns.slices)
+    }
+
+    /// The silences of a CPU.
+    pub(crate) fn silences(&self, cpu: u32) -> &'a [Silence] {
+        self.of_cpu(cpu, |columns| &columns.silences)
+    }
+
+    /// The timers that a CPU served late.
+    pub(crate) fn overdue(&self, cpu: u32) -> &'a [Overdue] {
+        self.of_cpu(cpu, |columns| &columns.overdue)
+    }
+
+    /// When timers were served late, on any CPU.
+    pub(crate) fn late_timers(&self) -> &'a [Instant<Monotonic>] {
+        self.part_of(&self.log.late_timers)
+    }
+
+    /// The steals of a CPU.
+    pub(crate) fn steals(&self, cpu: u32) -> &'a [Steal] {
+        self.of_cpu(cpu, |columns| &columns.steals)
+    }
+
+    /// The absences of a thread.
+    pub(crate) fn absences(&self, thread: ThreadId) -> &'a [Absence] {
+        self.of_thread(thread, |columns| &columns.absences)
+    }
+
+    /// The moves of a thread to other CPUs.
+    pub(crate) fn migrations(&self, thread: ThreadId) -> &'a [Migration] {
+        self.of_thread(thread, |columns| &columns.migrations)
+    }
+
+    /// The inherited priorities of a thread.
+    pub(crate) fn inheritances(&self, thread: ThreadId) -> &'a [PriorityChange] {
+        self.of_thread(thread, |columns| &columns.inheritances)
+    }
+
+    /// When timers that call a function for which `is_it` holds were served on any CPU, in the
+    /// order of time.
+    pub(crate) fn served(&self, is_it: impl Fn(FunctionId) -> bool) -> Vec<Instant<Monotonic>> {
+        let columns = self.log.timers.iter().filter(|(function, _)| is_it(**function));
+        let mut served: Vec<Instant<Monotonic>> =
+            columns.flat_map(|(_, column)| self.part_of(column)).copied().collect();
+        served.sort_unstable();
+        served
+    }
+
+    /// Whether the control group of a thread was throttled before.
+    pub(crate) fn was_throttled(&self, thread: ThreadId) -> bool {
+        self.log.throttled.contains(&thread)
+    }
+
+    fn of_cpu<T: Ended>(&self, cpu: u32, column: fn(&CpuColumns) -> &Column<T>) -> &'a [T] {
+        let columns = self.log.cpus.get(cpu as usize);
+        columns.map_or(&[], |columns| self.part_of(column(columns)))
+    }
+
+    fn of_thread<T: Ended>(
+        &self,
+        thread: ThreadId,
+        column: fn(&ThreadColumns) -> &Column<T>,
+    ) -> &'a [T] {
+        let columns = self.log.threads.get(&thread.0);
+        columns.map_or(&[], |columns| self.part_of(column(columns)))
+    }
+
+    fn part_of<'c, T: Ended>(&self, column: &'c Column<T>) -> &'c [T] {
+        let first = column.ended_until(self.after);
+        let rest = &column.0[first..];
+        match rest.last() {
+            Some(last) if last.end() > self.until => &rest[..ended_until(rest, self.until)],
+            _ => rest,
+        }
+    }
+}
+
+/// Items in the order of their ends.
+#[derive(Clone, Debug)]
+struct Column<T>(Vec<T>);
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// A column, whatever its items are.
+trait Items {
+    fn len(&self) -> usize;
+    /// How many items ended until `end`.
+    fn ended_until(&self, end: Instant<Monotonic>) -> usize;
+    fn drop_until(&mut self, end: Instant<Monotonic>);
+}
+
+impl<T: Ended> Items for Column<T> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn ended_until(&self, end: Instant<Monotonic>) -> usize {
+        ended_until(&self.0, end)
+    }
+
+    fn drop_until(&mut self, end: Instant<Monotonic>) {
+        self.0.drain(..self.ended_until(end));
+    }
+}
+
+/// How many of the items, which are in the order of their ends, ended until `end`.
+fn ended_until<T: Ended>(items: &[T], end: Instant<Monotonic>) -> usize {
+    items.partition_point(|item| item.end() <= end)
+}
+
+/// What has an end.
+trait Ended {
+    fn end(&self) -> Instant<Monotonic>;
+}
+
+/// Says which field of a type is its end.
+macro_rules! ended {
+    ($($type:ty: $field:ident;)*) => {
+        $(impl Ended for $type {
+            fn end(&self) -> Instant<Monotonic> {
+                self.$field
+            }
+        })*
+    };
+}
+
+ended! {
+    Slice: to;
+    Silence: to;
+    Overdue: served;
+    Steal: to;
+    Absence: back_at;
+    Migration: at;
+    PriorityChange: at;
+}
+
+/// Of a timer, only when it was served is kept.
+impl Ended for Instant<Monotonic> {
+    fn end(&self) -> Instant<Monotonic> {
+        *self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::recording::{NameId, Priority};
+
+    use super::*;
+
+    const CPUS: u32 = 8;
+
+    fn at(nanos: u64) -> Instant<Monotonic> {
+        Instant::from_nanos(nanos)
+    }
+
+    /// A slice of 10 ns that ends at `to`.
+    fn slice(cpu: u32, to: u64) -> Slice {
+        Slice {
+            cpu,
+            from: at(to - 10),
+            to: at(to),
+            activity: Activity::Timer { function: FunctionId::default() },
+            thread: ThreadId(1),
+            name: NameId::UNKNOWN,
+            priority: Priority(120),
+            base: None,
+            thread_since: at(0),
+            need_resched: false,
+            end_chain: None,
         }
     }
 
-    /// The absences of `thread` that ended after `from` and not after `until`, in the order of
-    /// time.
-    pub(crate) fn absences_of(
-        &self,
-        thread: ThreadId,
-        from: Instant<Monotonic>,
-        until: Instant<Monotonic>,
-    ) -> Vec<Absence> {
-        let begin = self.absences.partition_point(|absence| absence.back_at <= from);
-        let ended = self.absences[begin..].iter().take_while(|absence| absence.back_at <= until);
-        ended.filter(|absence| absence.thread == thread).copied().collect()
+    /// A log in which each CPU had `count` slices, one after the other.
+    fn log(count: u64) -> Log {
+        let mut log = Log::opened();
+        for end in 1..=count {
+            (0..CPUS).for_each(|cpu| log.slice(slice(cpu, 10 * end)));
+        }
+        log
+    }
+
+    #[test]
+    fn a_stretch_costs_as_much_in_a_long_log_as_in_a_short_one() {
+        for count in [100, 10_000] {
+            let log = log(count);
+            let stretch = log.whole().between(at(200), at(500));
+            assert_eq!(stretch.slices(3).len(), 30, "of {count}");
+            assert_eq!(stretch.served(|_| true).len(), 30 * CPUS as usize, "of {count}");
+            assert_eq!(stretch.since(at(490)).slices(3), [slice(3, 500)], "of {count}");
+            assert!(stretch.slices(CPUS).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_full_log_drops_its_earlier_half() {
+        let count = 10_000;
+        let mut log = log(count);
+        log.drop_half();
+        assert_eq!(log.kept_from(), at(10 * count / 2));
+        assert_eq!(log.whole().slices(0).len() as u64, count / 2);
+        assert_eq!(log.items as u64, u64::from(CPUS) * count);
+        assert_eq!(log.whole().slices(0)[0], slice(0, 10 * count / 2 + 10));
+    }
+
+    #[test]
+    fn what_is_needed_is_never_forgotten() {
+        let mut log = log(10_000);
+        log.forget_before(at(10_000));
+        assert_eq!(log.kept_from(), at(0), "a tenth is not worth the effort");
+        log.forget_before(at(80_000));
+        assert_eq!(log.whole().slices(1)[0], slice(1, 80_010));
+        assert_eq!(log.since(at(0)).served(|_| true).first(), Some(&at(80_010)));
+        assert!(!log.has_enough());
     }
 }

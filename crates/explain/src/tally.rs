@@ -57,6 +57,11 @@ impl Tally {
         }
     }
 
+    /// Whether a sample would be kept. The causes of others are needed only by name.
+    pub(crate) fn would_keep(&self, explained: &ExplainedSample) -> bool {
+        self.slower(explained) < self.options.slowest
+    }
+
     /// Whether a sample would be kept with a timeline, as far as is known.
     pub(crate) fn would_draw(&self, explained: &ExplainedSample) -> bool {
         self.slower(explained) < self.options.timelines.min(self.options.slowest)
@@ -87,7 +92,7 @@ impl Tally {
     }
 
     fn keep(&mut self, explained: ExplainedSample) {
-        if self.slower(&explained) >= self.options.slowest {
+        if !self.would_keep(&explained) {
             return;
         }
         self.worst.push(explained);

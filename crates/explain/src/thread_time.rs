@@ -134,9 +134,9 @@ pub(crate) fn divide(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
 ) -> Vec<Stretch> {
-    let mut absences = scene.log.absences_of(thread, from, Instant::from_nanos(u64::MAX));
-    absences.extend(scene.machine.absence_of(thread));
-    absences.retain(|absence| absence.left_at < to);
+    let ended = scene.log.since(from).absences(thread).iter();
+    let absences = ended.chain(scene.machine.absence_of(thread)).copied();
+    let absences: Vec<Absence> = absences.take_while(|absence| absence.left_at < to).collect();
     let mut stretches = Vec::with_capacity(absences.len() * 3 + 1);
     for leg in legs(from, to, &absences, running_on(scene.machine, thread)) {
         let mut add = |from, to, kind| {
@@ -193,7 +193,7 @@ impl Stretch {
         let mut case = Case::new(scene, from, to);
         match kind {
             StretchKind::OnCpu { cpu: Some(cpu) } => {
-                case.spread(*cpu, from, to, |_, _| Cause::OwnWork);
+                case.spread(*cpu, from, to, |_, _| Some(Cause::OwnWork));
             }
             StretchKind::OnCpu { cpu: None } => case.add(Cause::OwnWork, to - from),
             StretchKind::RunqueueWait(absence) => return runqueue_wait(scene, absence, from, to),

@@ -1,13 +1,14 @@
 //! The data about a late sample, and the parts found so far.
 
-use tactus_model::recording::{Dictionary, NameId, ThreadId};
+use tactus_model::recording::{Dictionary, NameId, Priority, ProcessId, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::{host_pause, interrupts, steal};
 use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
 use crate::log::Excerpt;
-use crate::machine::{Machine, Slice};
+use crate::machine::{Activity, Machine, Slice};
+use crate::number_map::NumberMap;
 
 /// The state of the replay at the moment when a window is closed.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +43,7 @@ impl Scene<'_> {
         from: Instant<Monotonic>,
         to: Instant<Monotonic>,
     ) -> Vec<Piece> {
-        let slices = self.log.slices;
-        let start = slices.partition_point(|slice| slice.to <= from);
-        let closed = slices[start..].iter().copied().filter(|slice| slice.cpu == cpu);
+        let closed = self.log.since(from).slices(cpu).iter().copied();
         let open = self
             .machine
             .cpus()
@@ -74,16 +73,26 @@ impl Scene<'_> {
 
     /// The thread of a slice, with its name.
     pub(crate) fn culprit(&self, slice: &Slice) -> Culprit {
-        if slice.name == NameId::UNKNOWN {
-            return self.culprit_by_number(slice.thread);
+        self.ran(Runner::of(slice))
+    }
+
+    /// A thread that ran, with its name.
+    fn ran(&self, Runner { thread, name, priority, base }: Runner) -> Culprit {
+        if name == NameId::UNKNOWN {
+            return self.culprit_by_number(thread);
         }
         Culprit {
-            name: self.names.name(slice.name).to_owned(),
-            process: super::process(slice.thread, slice.name, self.machine, self.names),
-            thread: Some(slice.thread),
-            priority: slice.priority,
-            base: slice.base,
+            name: self.names.name(name).to_owned(),
+            process: super::process(thread, name, self.machine, self.names),
+            thread: Some(thread),
+            priority,
+            base,
         }
+    }
+
+    /// Whether a thread ran only because of the recording.
+    fn is_observer(&self, thread: ThreadId) -> bool {
+        self.machine.observers().include(thread, self.names)
     }
 
     /// A thread known only by its number.
@@ -93,11 +102,36 @@ impl Scene<'_> {
 }
 
 /// A late sample: what is known about it, and the parts found so far.
+///
+/// Most of a long wait is time in which other threads ran and interrupts were served. It is added
+/// up by numbers; names are looked up only when all is found.
 #[derive(Debug)]
 pub(crate) struct Case<'a> {
     pub(crate) scene: &'a Scene<'a>,
     pauses: Vec<Stretch>,
     parts: Vec<Part>,
+    /// The time in which the scheduler let other threads run.
+    ran: Vec<(Runner, Nanos)>,
+    /// Where in `ran` each thread was added last.
+    last_ran: NumberMap<i32, usize>,
+    /// The time in which CPUs served interrupts and softirqs.
+    served: Vec<(u32, Activity, Nanos)>,
+}
+
+/// A thread that ran, as its slice shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Runner {
+    thread: ThreadId,
+    name: NameId,
+    priority: Priority,
+    base: Option<Priority>,
+}
+
+impl Runner {
+    const fn of(slice: &Slice) -> Self {
+        let Slice { thread, name, priority, base, .. } = *slice;
+        Self { thread, name, priority, base }
+    }
 }
 
 impl<'a> Case<'a> {
@@ -106,7 +140,14 @@ impl<'a> Case<'a> {
         due: Instant<Monotonic>,
         came: Instant<Monotonic>,
     ) -> Self {
-        Self { scene, pauses: host_pause::find(scene, due, came), parts: Vec::new() }
+        Self {
+            scene,
+            pauses: host_pause::find(scene, due, came),
+            parts: Vec::new(),
+            ran: Vec::new(),
+            last_ran: NumberMap::default(),
+            served: Vec::new(),
+        }
     }
 
     /// Adds time to a cause.
@@ -114,31 +155,67 @@ impl<'a> Case<'a> {
         if time == Nanos::ZERO {
             return;
         }
-        let Scene { machine, names, .. } = self.scene;
-        let cause = cause.with_observers(|thread| machine.observers().include(thread, names));
-        match self.parts.iter_mut().find(|part| part.cause == cause) {
-            Some(part) => part.time = part.time + time,
-            None => self.parts.push(Part { cause, time }),
+        let cause = cause.with_observers(|thread| self.scene.is_observer(thread));
+        add(&mut self.parts, cause, time);
+    }
+
+    /// Adds time in which another thread ran.
+    fn add_runner(&mut self, runner: Runner, time: Nanos) {
+        if let Some(last) = self.last_ran.get(&runner.thread.0)
+            && self.ran[*last].0 == runner
+        {
+            self.ran[*last].1 = self.ran[*last].1 + time;
+            return;
+        }
+        let known = self.ran.iter().position(|(other, _)| *other == runner);
+        let place = known.unwrap_or(self.ran.len());
+        match known {
+            Some(place) => self.ran[place].1 = self.ran[place].1 + time,
+            None => self.ran.push((runner, time)),
+        }
+        self.last_ran.insert(runner.thread.0, place);
+    }
+
+    /// Adds time in which a CPU served an interrupt or a softirq.
+    fn add_served(&mut self, cpu: u32, activity: Activity, time: Nanos) {
+        match self.served.iter_mut().find(|(on, what, _)| (*on, *what) == (cpu, activity)) {
+            Some((.., sum)) => *sum = *sum + time,
+            None => self.served.push((cpu, activity, time)),
         }
     }
 
     /// Gives every piece of a CPU's stretch a cause: first host pauses and steal time,
-    /// then interrupts; `rest` decides for the remaining slices.
+    /// then interrupts; `rest` decides for the remaining slices, and blames the thread that ran if
+    /// it returns `None`.
     pub(crate) fn spread(
         &mut self,
         cpu: u32,
         from: Instant<Monotonic>,
         to: Instant<Monotonic>,
-        rest: impl Fn(&Piece, &Slice) -> Cause,
+        rest: impl Fn(&Piece, &Slice) -> Option<Cause>,
     ) {
-        let stolen = steal::stretches(self.scene, cpu, from, to);
-        for piece in self.scene.pieces(cpu, from, to) {
+        self.spread_pieces(cpu, &self.scene.pieces(cpu, from, to), rest);
+    }
+
+    /// Gives every one of these pieces of a CPU's stretch, which follow each other, a cause.
+    pub(crate) fn spread_pieces(
+        &mut self,
+        cpu: u32,
+        pieces: &[Piece],
+        rest: impl Fn(&Piece, &Slice) -> Option<Cause>,
+    ) {
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
+        let stolen = steal::stretches(self.scene, cpu, first.from, last.to);
+        if self.pauses.is_empty() && stolen.is_empty() {
+            return pieces.iter().for_each(|piece| self.take(piece, &rest));
+        }
+        for piece in pieces {
             let mut paused = Nanos::ZERO;
             for part in carve((piece.from, piece.to), &self.pauses) {
                 match part {
                     Carved::Inside(inside) => paused = paused + (inside.1 - inside.0),
                     Carved::Outside(outside) => {
-                        self.spread_unpaused(cpu, outside, &piece, &stolen, &rest);
+                        self.spread_unpaused(cpu, outside, piece, &stolen, &rest);
                     }
                 }
             }
@@ -152,29 +229,104 @@ impl<'a> Case<'a> {
         stretch: Stretch,
         piece: &Piece,
         stolen: &[Stretch],
-        rest: impl Fn(&Piece, &Slice) -> Cause,
+        rest: impl Fn(&Piece, &Slice) -> Option<Cause>,
     ) {
         for part in carve(stretch, stolen) {
             match part {
                 Carved::Inside((from, to)) => self.add(Cause::Steal { cpu }, to - from),
                 Carved::Outside((from, to)) => {
-                    let piece = Piece { from, to, slice: piece.slice };
-                    let cause = match &piece.slice {
-                        None => Cause::UnexplainedGap,
-                        Some(slice) => interrupts::cause(slice, self.scene.names)
-                            .unwrap_or_else(|| rest(&piece, slice)),
-                    };
-                    self.add(cause, to - from);
+                    self.take(&Piece { from, to, slice: piece.slice }, &rest);
                 }
             }
         }
     }
 
+    /// Takes a piece in which the host did not interfere.
+    fn take(&mut self, piece: &Piece, rest: impl Fn(&Piece, &Slice) -> Option<Cause>) {
+        let time = piece.length();
+        match &piece.slice {
+            None => self.add(Cause::UnexplainedGap, time),
+            Some(slice) if interrupts::is_one(slice.activity) => {
+                self.add_served(slice.cpu, slice.activity, time);
+            }
+            Some(slice) => match rest(piece, slice) {
+                Some(cause) => self.add(cause, time),
+                None => self.add_runner(Runner::of(slice), time),
+            },
+        }
+    }
+
     /// The parts, the greatest first.
     pub(crate) fn into_parts(self) -> Vec<Part> {
-        let mut parts = self.parts;
+        let runners = self.ran.iter().map(|(runner, time)| (*runner, *time)).collect();
+        self.named(runners, |cause| cause)
+    }
+
+    /// The parts by name, see [`Cause::by_name`], the greatest first.
+    ///
+    /// A wait among hundreds of threads of one program has few of them. They are found without a
+    /// name for each thread.
+    pub(crate) fn into_parts_by_name(self) -> Vec<Part> {
+        let mut groups: Vec<(GroupKey, Runner, Nanos)> = Vec::new();
+        for &(runner, time) in &self.ran {
+            let key = GroupKey::of(runner, self.scene);
+            match groups.iter_mut().find(|(other, ..)| *other == key) {
+                Some((.., sum)) => *sum = *sum + time,
+                None => groups.push((key, runner, time)),
+            }
+        }
+        let runners = groups.into_iter().map(|(_, runner, time)| (runner, time)).collect();
+        self.named(runners, |cause| cause.by_name())
+    }
+
+    fn named(self, runners: Vec<(Runner, Nanos)>, called: fn(Cause) -> Cause) -> Vec<Part> {
+        let Self { scene, parts: found, served, .. } = self;
+        let mut parts = Vec::with_capacity(found.len() + served.len() + runners.len());
+        for Part { cause, time } in found {
+            add(&mut parts, called(cause), time);
+        }
+        for (cpu, activity, time) in served {
+            if let Some(cause) = interrupts::cause(cpu, activity, scene.names) {
+                add(&mut parts, cause, time);
+            }
+        }
+        for (runner, time) in runners {
+            let cause = Cause::OtherThread { thread: scene.ran(runner) };
+            let cause = cause.with_observers(|thread| scene.is_observer(thread));
+            add(&mut parts, called(cause), time);
+        }
         parts.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.cause.cmp(&b.cause)));
         parts
+    }
+}
+
+/// What the threads of one name have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GroupKey {
+    process: Option<ProcessId>,
+    observes: bool,
+    runner: Runner,
+}
+
+impl GroupKey {
+    fn of(runner: Runner, scene: &Scene<'_>) -> Self {
+        let thread = match runner.name {
+            // Its number leads to its name.
+            NameId::UNKNOWN => runner.thread,
+            _ => ThreadId::IDLE,
+        };
+        Self {
+            process: scene.names.process_of(runner.thread),
+            observes: scene.is_observer(runner.thread),
+            runner: Runner { thread, ..runner },
+        }
+    }
+}
+
+fn add(parts: &mut Vec<Part>, cause: Cause, time: Nanos) {
+    match parts.iter_mut().find(|part| part.cause == cause) {
+        Some(part) => part.time = part.time + time,
+        None => parts.push(Part { cause, time }),
     }
 }
 

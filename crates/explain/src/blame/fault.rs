@@ -39,6 +39,6 @@ pub(super) fn running(
 ) {
     let since_due = window.faults.iter().filter(|fault| **fault >= window.due);
     let faulted = since_due.min().map_or(to, |fault| (*fault).clamp(from, to));
-    case.spread(cpu, from, faulted, |_, _| Cause::Switch);
-    case.spread(cpu, faulted, to, |_, _| Cause::PageFault);
+    case.spread(cpu, from, faulted, |_, _| Some(Cause::Switch));
+    case.spread(cpu, faulted, to, |_, _| Some(Cause::PageFault));
 }

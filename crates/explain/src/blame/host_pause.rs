@@ -31,13 +31,23 @@ pub(super) fn find(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
 ) -> Vec<Stretch> {
-    let mut pauses: Vec<Stretch> = scene
-        .log
-        .silences
-        .iter()
-        .filter(|silence| silence.to > from && silence.from < to)
-        .filter_map(|silence| pause_at_end_of(scene, silence))
-        .collect();
+    // Most stretches have silences and no late timer: then there is nothing to prove.
+    if scene.log.since(just_before(from, TOGETHER)).late_timers().is_empty() {
+        return Vec::new();
+    }
+    let cpus = 0..scene.machine.cpus().len() as u32;
+    let silences = cpus.flat_map(|cpu| {
+        let silences = scene.log.since(from).silences(cpu).iter();
+        silences.take_while(|silence| silence.from < to)
+    });
+    let near = silences.filter(|silence| {
+        let late = scene
+            .log
+            .between(just_before(silence.to, TOGETHER), silence.to + TOGETHER + PROOF_WITHIN);
+        !late.late_timers().is_empty()
+    });
+    let mut pauses: Vec<Stretch> =
+        near.filter_map(|silence| pause_at_end_of(scene, silence)).collect();
     pauses.sort_unstable();
     let mut merged: Vec<Stretch> = Vec::new();
     for pause in pauses {
@@ -58,20 +68,17 @@ fn pause_at_end_of(scene: &Scene<'_>, silence: &Silence) -> Option<Stretch> {
     for (number, cpu) in scene.machine.cpus().iter().enumerate() {
         let number = number as u32;
         let Some(last_at) = cpu.last_at() else { continue };
-        let mine = scene.log.silences.iter().filter(|other| other.cpu == number);
-        let ending_together = mine.clone().find(|other| {
-            other.to.as_nanos().abs_diff(silence.to.as_nanos()) <= TOGETHER.as_nanos()
-        });
-        if let Some(other) = ending_together {
+        // The silences of a CPU do not overlap, so no later one can end together with this one or
+        // contain its end.
+        let next = scene.log.since(just_before(silence.to, TOGETHER)).silences(number).first();
+        if let Some(other) = next.filter(|other| other.to <= silence.to + TOGETHER) {
             start = start.max(other.from);
             end = end.min(other.to);
             if let Some(expiry) = expiry_within(scene, other) {
                 witnesses += 1;
                 first_expiry = Some(first_expiry.map_or(expiry, |first| first.min(expiry)));
             }
-        } else if let Some(other) =
-            mine.clone().find(|other| other.from < silence.to && silence.to < other.to)
-        {
+        } else if let Some(other) = next.filter(|other| other.from < silence.to) {
             start = start.max(other.from);
         } else if last_at <= silence.to {
             start = start.max(last_at);
@@ -85,16 +92,16 @@ fn pause_at_end_of(scene: &Scene<'_>, silence: &Silence) -> Option<Stretch> {
 
 /// The expiry of the timer that was served only when this silence ended.
 fn expiry_within(scene: &Scene<'_>, silence: &Silence) -> Option<Instant<Monotonic>> {
-    scene
-        .log
-        .overdue
-        .iter()
-        .filter(|overdue| overdue.cpu == silence.cpu)
-        .filter(|overdue| {
-            overdue.served >= silence.to && overdue.served - silence.to <= PROOF_WITHIN
-        })
+    let served = scene.log.between(just_before(silence.to, Nanos::ZERO), silence.to + PROOF_WITHIN);
+    let overdue = served.overdue(silence.cpu).iter();
+    overdue
         .map(|overdue| Instant::from_nanos(overdue.served.as_nanos() - overdue.late.as_nanos()))
         .filter(|expiry| *expiry < silence.to)
         .map(|expiry| expiry.max(silence.from))
         .min()
+}
+
+/// The last instant that is more than `length` before another.
+fn just_before(at: Instant<Monotonic>, length: Nanos) -> Instant<Monotonic> {
+    Instant::from_nanos(at.as_nanos().saturating_sub(length.as_nanos() + 1))
 }

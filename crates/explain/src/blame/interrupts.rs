@@ -3,16 +3,21 @@
 use tactus_model::recording::{Dictionary, InterruptVector, Softirq};
 
 use crate::cause::Cause;
-use crate::machine::{Activity, Slice};
+use crate::machine::Activity;
 
-/// The cause of a slice in which the CPU served an interrupt or a softirq; `None` if it
+/// Whether a CPU in this activity serves an interrupt or a softirq: it neither runs a thread nor
+/// is idle.
+pub(super) const fn is_one(activity: Activity) -> bool {
+    !matches!(activity, Activity::Idle { .. } | Activity::Thread)
+}
+
+/// The cause of time in which a CPU served an interrupt or a softirq; `None` if it
 /// ran a thread or was idle.
 ///
 /// The innermost open activity counts, so an interrupt within a softirq takes only its
 /// own time (DESIGN, "an irq or softirq span open").
-pub(super) fn cause(slice: &Slice, names: &Dictionary) -> Option<Cause> {
-    let cpu = slice.cpu;
-    match slice.activity {
+pub(super) fn cause(cpu: u32, activity: Activity, names: &Dictionary) -> Option<Cause> {
+    match activity {
         Activity::Idle { .. } | Activity::Thread => None,
         Activity::Vector(InterruptVector::LocalTimer) => {
             Some(Cause::TimerWork { function: None, cpu })

@@ -49,7 +49,9 @@ pub(super) fn asleep_until_timer(
     case.add(Cause::AwaitedTick, ticked - allowed);
     late(case, fire, ticked, served);
     // From the entry of the interrupt on, the CPU works for timers, including ours.
-    case.spread(fire.cpu, served, to, |_, _| Cause::TimerWork { function: None, cpu: fire.cpu });
+    case.spread(fire.cpu, served, to, |_, _| {
+        Some(Cause::TimerWork { function: None, cpu: fire.cpu })
+    });
 }
 
 /// The end of the timer slack: the latest instant at which the kernel may serve the
@@ -81,10 +83,10 @@ fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Ins
     let stolen = !steal::stretches(scene, fire.cpu, from, to).is_empty();
     case.spread(fire.cpu, from, to, |piece, slice| {
         if slice.activity.is_idle() {
-            return idle_exit(piece, slice);
+            return Some(idle_exit(piece, slice));
         }
         let in_time = slice.to.min(to) - slice.from.max(from) <= DELIVERY_MAX;
-        match found(slice.end_chain, scene.names) {
+        Some(match found(slice.end_chain, scene.names) {
             _ if delivered => Cause::TimerWork { function: None, cpu: slice.cpu },
             Found::InterruptsOn => Cause::BelowKernel { cpu: slice.cpu },
             Found::Unknown if slice.end_chain.is_none() && has_chains => {
@@ -101,6 +103,6 @@ fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Ins
             Found::SectionEnd(site) | Found::Kernel(site) => {
                 Cause::GapInKernel { site: Some(site) }
             }
-        }
+        })
     });
 }

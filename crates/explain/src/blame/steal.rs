@@ -19,11 +19,11 @@ pub(super) fn stretches(
     to: Instant<Monotonic>,
 ) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
-    let steals = scene.log.steals.iter();
-    for steal in steals.filter(|steal| steal.cpu == cpu && steal.to > from && steal.from < to) {
-        let silences = scene.log.silences.iter();
+    let steals = scene.log.since(from).steals(cpu).iter();
+    for steal in steals.take_while(|steal| steal.from < to) {
+        let silences = scene.log.since(steal.from).silences(cpu).iter();
         let longest = silences
-            .filter(|silence| silence.cpu == cpu)
+            .take_while(|silence| silence.from < steal.to)
             .map(|silence| (silence.from.max(steal.from), silence.to.min(steal.to)))
             .max_by_key(|(start, end)| *end - *start);
         let Some((start, end)) = longest.filter(|(start, end)| end > start) else { continue };

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use tactus_model::recording::{PriorityClass, ThreadId};
+use tactus_model::recording::{FunctionId, PriorityClass, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Piece, Scene};
@@ -115,8 +115,8 @@ fn is_long_turn(pieces: &[Piece], slice: &Slice, queued: Instant<Monotonic>) -> 
 /// Whether the fair server let the thread of a slice run: its timer expired on this CPU since the
 /// last thread that the waiter does not outrank began its turn.
 fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
-    let before = scene.log.slices.iter().rev();
-    let mut before = before.filter(|other| other.cpu == slice.cpu && other.to <= slice.from);
+    let mut before =
+        scene.log.between(Instant::from_nanos(0), slice.from).slices(slice.cpu).iter().rev();
     let mut turn = None;
     before
         .by_ref()
@@ -139,6 +139,10 @@ fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
 /// stretch the waiter was throttled always or never.
 fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [Option<Throttle>]) {
     let renewals = served(scene, pieces, &RENEWALS);
+    // Without a renewal, only what is shown already counts.
+    if renewals.is_empty() && rules.iter().all(Option::is_none) {
+        return;
+    }
     let mut start = 0;
     for (here, piece) in pieces.iter().enumerate() {
         let of_group = is_of_group(scene, waiter, &pieces[here..]);
@@ -179,18 +183,16 @@ fn is_of_group(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> bool {
 
 /// Whether a thread that left its CPU at `left` went to sleep.
 fn has_slept(scene: &Scene<'_>, thread: ThreadId, left: Instant<Monotonic>) -> bool {
-    let absences = scene.log.absences;
-    let over = absences.partition_point(|absence| absence.back_at <= left);
-    let mut absences = absences[over..].iter().chain(scene.machine.absence_of(thread));
-    absences
-        .find(|absence| absence.thread == thread && absence.left_at == left)
+    let over = scene.log.since(left).absences(thread).iter();
+    over.chain(scene.machine.absence_of(thread))
+        .find(|absence| absence.left_at == left)
         .is_none_or(|absence| absence.slept())
 }
 
 /// Whether the scheduler would have chosen an ordinary waiter in a stretch: it did not ask a
 /// thread that had used up its slice, or it asked a thread and chose it again and again.
 fn is_passed_over(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> bool {
-    let has_quota = scene.log.throttled.contains(&waiter.thread);
+    let has_quota = scene.log.was_throttled(waiter.thread);
     let mut unasked = 0;
     let mut asked: BTreeMap<ThreadId, (bool, usize)> = BTreeMap::new();
     let mut before: Option<&Slice> = None;
@@ -220,13 +222,8 @@ fn is_passed_over(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> bool
 /// pieces to the last.
 fn served(scene: &Scene<'_>, pieces: &[Piece], functions: &[&str]) -> Vec<Instant<Monotonic>> {
     let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Vec::new() };
-    let slices = scene.log.slices;
-    let start = slices.partition_point(|slice| slice.to <= first.from);
-    let timers = slices[start..].iter().filter(|slice| is_timer(scene, slice, functions));
-    let mut served: Vec<Instant<Monotonic>> =
-        timers.map(|slice| slice.to).filter(|at| *at <= last.to).collect();
-    served.sort_unstable();
-    served
+    let log = scene.log.between(first.from, last.to);
+    log.served(|function| is_one_of(scene, function, functions))
 }
 
 /// Whether a slice is a tick of its CPU.
@@ -235,8 +232,11 @@ fn is_tick(scene: &Scene<'_>, slice: &Slice) -> bool {
 }
 
 fn is_timer(scene: &Scene<'_>, slice: &Slice, functions: &[&str]) -> bool {
-    matches!(slice.activity, Activity::Timer { function }
-        if functions.contains(&source_name(scene.names.function_name(function))))
+    matches!(slice.activity, Activity::Timer { function } if is_one_of(scene, function, functions))
+}
+
+fn is_one_of(scene: &Scene<'_>, function: FunctionId, functions: &[&str]) -> bool {
+    functions.contains(&source_name(scene.names.function_name(function)))
 }
 
 fn is_same_turn(one: &Slice, other: &Slice) -> bool {

@@ -50,8 +50,7 @@ fn queues(
     };
     let mut queues = Vec::with_capacity(1);
     let mut reached = from;
-    let moves = scene.log.migrations.iter();
-    for migration in moves.filter(|migration| migration.thread == absence.thread) {
+    for migration in scene.log.between(from, to).migrations(absence.thread) {
         // Migrations before the thread was queued are the wakeup's own choice of a CPU.
         if migration.at < queued_at || migration.at <= reached || migration.at >= to {
             continue;
@@ -70,36 +69,39 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
     let pieces = scene.pieces(cpu, from, to);
     let waiter = Waiter::of(absence, from);
     let throttled = throttling::find(scene, &waiter, &pieces);
+    let is_throttled = throttled.iter().any(Option::is_some);
     let sections = sections(scene, absence, &waiter, &pieces);
-    case.spread(cpu, from, to, |piece, slice| {
-        let within = pieces.partition_point(|whole| whole.to <= piece.from);
-        if let Some(rule) = throttled.get(within).copied().flatten() {
-            return Cause::Throttling { rule };
+    case.spread_pieces(cpu, &pieces, |piece, slice| {
+        if is_throttled {
+            let within = pieces.partition_point(|whole| whole.to <= piece.from);
+            if let Some(rule) = throttled.get(within).copied().flatten() {
+                return Some(Cause::Throttling { rule });
+            }
         }
         if slice.activity.is_idle() {
-            return match absence.back_at_min {
+            return Some(match absence.back_at_min {
                 Some(_) => Cause::MissingSwitch { cpu },
                 None => idle_exit(piece, slice),
-            };
+            });
         }
         if slice.thread == absence.thread {
-            return Cause::Switch;
+            return Some(Cause::Switch);
         }
         if moved && is_stopper(scene, slice) {
-            return Cause::Moved;
+            return Some(Cause::Moved);
         }
         if !waiter.had_asked(slice) {
-            return Cause::OtherThread { thread: scene.culprit(slice) };
+            return None;
         }
         let section = section_of(&sections, slice);
-        match section {
+        Some(match section {
             Some(section) if section.time > SWITCH_MAX => Cause::KernelSection {
                 thread: scene.culprit(slice),
                 hold: Hold::Preemption,
                 site: section.site.clone(),
             },
             _ => Cause::Switch,
-        }
+        })
     });
 }
 

@@ -89,13 +89,13 @@ impl Follower<'_> {
         to: Instant<Monotonic>,
         depth: usize,
     ) -> Vec<Step> {
-        let mut absences = match depth {
-            CHAIN_MAX.. => Vec::new(),
+        let absences = match depth {
+            CHAIN_MAX.. => &[],
             // The idle threads of all CPUs share a number.
-            _ if thread.is_idle() => Vec::new(),
-            _ => self.scene.log.absences_of(thread, from, to),
+            _ if thread.is_idle() => &[],
+            _ => self.scene.log.between(from, to).absences(thread),
         };
-        absences.drain(..absences.len().saturating_sub(self.absences));
+        let absences = &absences[absences.len().saturating_sub(self.absences)..];
         self.absences -= absences.len();
         let mut steps = Vec::with_capacity(3 * absences.len() + 1);
         let mut reached = from;
@@ -105,7 +105,7 @@ impl Follower<'_> {
                 reached = until;
             }
         };
-        for absence in absences {
+        for &absence in absences {
             let woken = match absence.waking {
                 Some(waking) if absence.slept() => waking.at,
                 None if absence.slept() => absence.back_at,
@@ -195,15 +195,14 @@ pub(crate) fn running_parts(
 
 /// Divides the time in which a waker ran.
 fn running(case: &mut Case<'_>, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {
-    let scene = case.scene;
     case.spread(cpu, from, to, |_, slice| match slice.activity {
-        Activity::Idle { state } => Cause::IdleExit { cpu: slice.cpu, state },
+        Activity::Idle { state } => Some(Cause::IdleExit { cpu: slice.cpu, state }),
         // Interrupt handling is already excluded from the divided time.
         Activity::Thread
         | Activity::Vector(_)
         | Activity::Irq { .. }
         | Activity::Softirq(_)
         | Activity::Timer { .. }
-        | Activity::JiffyTimer { .. } => Cause::OtherThread { thread: scene.culprit(slice) },
+        | Activity::JiffyTimer { .. } => None,
     });
 }

@@ -57,7 +57,7 @@ const LOOKBACK: Nanos = Nanos::from_secs(10);
 #[derive(Debug)]
 pub struct JobExplainer {
     machine: Machine,
-    heard: Heard,
+    log: Log,
     started: Instant<Monotonic>,
     options: JobOptions,
     schedules: Schedules,
@@ -72,8 +72,6 @@ pub struct JobExplainer {
     open: VecDeque<OpenJob>,
     /// The last late jobs that were divided, if the caller follows them.
     late: Option<Vec<LateJob>>,
-    /// At this number of slices in the log, the explainer checks what can be dropped.
-    slices_enough: usize,
 }
 
 /// A periodic thread.
@@ -129,12 +127,11 @@ impl JobExplainer {
     /// Makes an explainer for a recording described by `about`, with the periods that a
     /// [`JobFinder`](super::JobFinder) found in it.
     pub fn new(about: &About, options: JobOptions, schedules: Schedules) -> Self {
-        let mut heard = Heard::default();
         // Whether a job is late is known only when it is done.
-        heard.log.open = true;
+        let log = Log::opened();
         Self {
             machine: Machine::new(about),
-            heard,
+            log,
             started: about.started,
             options,
             schedules,
@@ -144,7 +141,6 @@ impl JobExplainer {
             others: BTreeSet::new(),
             open: VecDeque::new(),
             late: None,
-            slices_enough: Log::FEW,
         }
     }
 
@@ -168,29 +164,29 @@ impl JobExplainer {
         {
             self.divide_next(names);
         }
-        (self.heard.ended, self.heard.fired) = (None, None);
-        self.machine.step(event, &mut self.heard);
+        let mut heard = Heard::default();
+        self.machine.step(event, &mut (&mut self.log, &mut heard));
         if JobMark::of(event, names) == Some(JobMark::End)
             && let Some(thread) = self.threads.get_mut(&event.thread.0)
         {
             thread.ended = Some(event.at);
         }
-        if let Some(turn) = self.heard.turn(event, &self.machine, names) {
+        if let Some(turn) = heard.turn(event, &self.machine, names) {
             self.take(&turn, names, wanted);
         }
-        if let Some(absence) = self.heard.ended
+        if let Some(absence) = heard.ended
             && let Some(thread) = self.threads.get_mut(&absence.thread.0)
         {
             thread.come_back(absence);
         }
-        if self.heard.log.slice_count() >= self.slices_enough {
+        if self.log.has_enough() {
             self.forget();
         }
     }
 
     /// Takes a loss of events.
     pub fn lost(&mut self, lost: &Lost) {
-        self.machine.lose(lost, &mut self.heard);
+        self.machine.lose(lost, &mut self.log);
         self.threads.values_mut().for_each(Thread::lose);
         self.learning.iter_mut().for_each(Rhythms::lose);
     }
@@ -285,7 +281,7 @@ impl JobExplainer {
         let Some(open) = self.open.pop_front() else { return };
         let Some(thread) = self.threads.get_mut(&open.thread.0) else { return };
         let OpenJob { job: Job { due, free, started, outcome }, done, segments, .. } = open;
-        let scene = Scene { log: self.heard.log.since(due), machine: &self.machine, names };
+        let scene = Scene { log: self.log.since(due), machine: &self.machine, names };
         let (absences, cpu) = (&open.absences[..], open.cpu);
         let course = Course { thread: open.thread, due, free, started, done, absences, cpu };
         let (parts, stretches) = course.divide(&scene);
@@ -331,9 +327,7 @@ impl JobExplainer {
         let open = self.open.iter().map(|open| open.job.due);
         let current = self.threads.values().filter_map(|thread| Some(thread.job?.due));
         let needed = open.chain(current).min().unwrap_or(now);
-        self.heard.log.forget_before(needed.min(self.machine.waiting_since()).max(earliest));
-        // What could not be dropped is checked again when there is twice as much.
-        self.slices_enough = (2 * self.heard.log.slice_count()).max(Log::FEW);
+        self.log.forget_before(needed.min(self.machine.waiting_since()).max(earliest));
     }
 }
 

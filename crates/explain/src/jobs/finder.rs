@@ -32,7 +32,6 @@ pub(super) struct Schedule {
 #[derive(Debug)]
 pub struct JobFinder {
     machine: Machine,
-    heard: Heard,
     rhythms: Rhythms,
 }
 
@@ -46,22 +45,21 @@ pub struct Schedules {
 impl JobFinder {
     /// Makes a finder for a recording described by `about`.
     pub fn new(about: &About) -> Self {
-        let (heard, rhythms) = (Heard::default(), Rhythms::default());
-        Self { machine: Machine::new(about), heard, rhythms }
+        Self { machine: Machine::new(about), rhythms: Rhythms::default() }
     }
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event, names: &Dictionary) {
-        (self.heard.ended, self.heard.fired) = (None, None);
-        self.machine.step(event, &mut self.heard);
-        if let Some(turn) = self.heard.turn(event, &self.machine, names) {
+        let mut heard = Heard::default();
+        self.machine.step(event, &mut heard);
+        if let Some(turn) = heard.turn(event, &self.machine, names) {
             self.rhythms.take(&turn);
         }
     }
 
     /// Takes a loss of events.
     pub fn lost(&mut self, lost: &Lost) {
-        self.machine.lose(lost, &mut self.heard);
+        self.machine.lose(lost, &mut Heard::default());
         self.rhythms.lose();
     }
 

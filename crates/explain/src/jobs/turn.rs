@@ -3,11 +3,7 @@
 use tactus_model::recording::{Dictionary, Event, EventKind, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use crate::log::Log;
-use crate::machine::{
-    Absence, Activity, Machine, Migration, Observer, Overdue, PriorityChange, Reranked, Silence,
-    Slice, Steal, TimerFire, Waker,
-};
+use crate::machine::{Absence, Activity, Machine, Observer, TimerFire, Waker};
 use crate::outcome::MatchOutcome;
 use crate::symbol::source_name;
 
@@ -71,10 +67,9 @@ impl JobMark {
     }
 }
 
-/// Collects what the replay reports of one event, and the log of all.
+/// What the replay reports of one event.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    pub(super) log: Log,
     /// The absence that the last event ended.
     pub(super) ended: Option<Absence>,
     /// The timer that the last event began to serve.
@@ -124,40 +119,11 @@ fn without_sleep(fire: &TimerFire, machine: &Machine, names: &Dictionary) -> Opt
 }
 
 impl Observer for Heard {
-    fn slice(&mut self, slice: Slice) {
-        self.log.push_slice(slice);
-    }
-
-    fn reranked(&mut self, reranked: Reranked) {
-        self.log.rerank(reranked);
-    }
-
     fn absence(&mut self, absence: &Absence) {
         self.ended = Some(*absence);
-        self.log.push_absence(absence);
     }
 
     fn fired(&mut self, fire: &TimerFire) {
         self.fired = Some(*fire);
-    }
-
-    fn overdue(&mut self, overdue: Overdue) {
-        self.log.push_overdue(overdue);
-    }
-
-    fn silence(&mut self, silence: Silence) {
-        self.log.push_silence(silence);
-    }
-
-    fn steal(&mut self, steal: Steal) {
-        self.log.push_steal(steal);
-    }
-
-    fn migration(&mut self, migration: Migration) {
-        self.log.push_migration(migration);
-    }
-
-    fn inheritance(&mut self, change: PriorityChange) {
-        self.log.push_inheritance(change);
     }
 }

@@ -9,43 +9,70 @@ use super::span::Slice;
 use super::thread::{Waker, Waking};
 use super::timer::TimerFire;
 
-/// Draws a conclusion during the replay; the default methods ignore everything.
-///
-/// The replay reports everything when it is complete, so in the order of ends.
-#[expect(unused_variables, reason = "the defaults ignore their arguments")]
-pub trait Observer {
-    /// A CPU did one thing from here to there.
-    fn slice(&mut self, slice: Slice) {}
-    /// The priority of a thread changed while it was on a CPU; its slices show only the one
-    /// with which it came.
-    fn reranked(&mut self, reranked: Reranked) {}
-    /// A thread left a CPU, or nothing more is known about its stay.
-    fn quantum(&mut self, quantum: &Quantum) {}
-    /// The current thread of a CPU is not known from `from` to `to`.
-    fn unknown(&mut self, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {}
-    /// A thread came back to a CPU.
-    fn absence(&mut self, absence: &Absence) {}
-    /// A watched thread was woken while it still ran, so it need not leave.
-    fn woken_awake(&mut self, watched: u16, waking: &Waking) {}
-    /// A high-resolution timer began to be served.
-    fn fired(&mut self, fire: &TimerFire) {}
-    /// A high-resolution timer was served late.
-    fn overdue(&mut self, overdue: Overdue) {}
-    /// A CPU had no event for long.
-    fn silence(&mut self, silence: Silence) {}
-    /// A CPU was charged less time than passed.
-    fn steal(&mut self, steal: Steal) {}
-    /// A thread went to the queue of another CPU.
-    fn migration(&mut self, migration: Migration) {}
-    /// A thread inherited a priority, or returned to its own.
-    fn inheritance(&mut self, change: PriorityChange) {}
-    /// A watched thread had a page fault.
-    fn fault(&mut self, fault: Fault) {}
-    /// A watched thread is on a CPU, but the sched_switch event is missing, and nothing
-    /// shows when it came: its wakeup is missing too.
-    fn unaccounted(&mut self, watched: u16) {}
-    /// A watched thread is about to return from the call it slept in.
-    fn call_exit(&mut self, watched: u16, at: Instant<Monotonic>) {}
+/// Gives every method of [`Observer`] a default that ignores it, and two observers the method of
+/// one: neither can be forgotten.
+macro_rules! observer {
+    (
+        $(#[$about:meta])*
+        pub trait Observer {
+            $($(#[$doc:meta])* fn $name:ident(&mut self $(, $argument:ident: $type:ty)*);)*
+        }
+    ) => {
+        $(#[$about])*
+        #[expect(unused_variables, reason = "the defaults ignore their arguments")]
+        pub trait Observer {
+            $($(#[$doc])* fn $name(&mut self $(, $argument: $type)*) {})*
+        }
+
+        /// Both get everything; the first hears it first.
+        impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+            $(fn $name(&mut self $(, $argument: $type)*) {
+                self.0.$name($($argument),*);
+                self.1.$name($($argument),*);
+            })*
+        }
+    };
+}
+
+observer! {
+    /// Draws a conclusion during the replay; the default methods ignore everything. A pair of
+    /// observers is an observer.
+    ///
+    /// The replay reports everything when it is complete, so in the order of ends.
+    pub trait Observer {
+        /// A CPU did one thing from here to there.
+        fn slice(&mut self, slice: Slice);
+        /// The priority of a thread changed while it was on a CPU; its slices show only the one
+        /// with which it came.
+        fn reranked(&mut self, reranked: Reranked);
+        /// A thread left a CPU, or nothing more is known about its stay.
+        fn quantum(&mut self, quantum: &Quantum);
+        /// The current thread of a CPU is not known from `from` to `to`.
+        fn unknown(&mut self, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>);
+        /// A thread came back to a CPU.
+        fn absence(&mut self, absence: &Absence);
+        /// A watched thread was woken while it still ran, so it need not leave.
+        fn woken_awake(&mut self, watched: u16, waking: &Waking);
+        /// A high-resolution timer began to be served.
+        fn fired(&mut self, fire: &TimerFire);
+        /// A high-resolution timer was served late.
+        fn overdue(&mut self, overdue: Overdue);
+        /// A CPU had no event for long.
+        fn silence(&mut self, silence: Silence);
+        /// A CPU was charged less time than passed.
+        fn steal(&mut self, steal: Steal);
+        /// A thread went to the queue of another CPU.
+        fn migration(&mut self, migration: Migration);
+        /// A thread inherited a priority, or returned to its own.
+        fn inheritance(&mut self, change: PriorityChange);
+        /// A watched thread had a page fault.
+        fn fault(&mut self, fault: Fault);
+        /// A watched thread is on a CPU, but the sched_switch event is missing, and nothing
+        /// shows when it came: its wakeup is missing too.
+        fn unaccounted(&mut self, watched: u16);
+        /// A watched thread is about to return from the call it slept in.
+        fn call_exit(&mut self, watched: u16, at: Instant<Monotonic>);
+    }
 }
 
 /// The time between a thread's departure from a CPU and its return to one.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{Priority, PriorityClass, ThreadId};
-use tactus_model::time::Nanos;
+use tactus_model::time::{Instant, Nanos};
 
 use super::classify;
 use super::runqueue_wait;
@@ -111,9 +111,9 @@ fn link<'s>(scene: &Scene<'_>, thread: ThreadId, steps: &'s [Step]) -> (Link, &'
     let (mut longest, mut next): (Option<(&Absence, Nanos)>, &[Step]) = (None, &[]);
     let mut seen: Vec<Priority> = vec![link.thread.priority];
     if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
-        let changes = scene.log.inheritances.iter().filter(|change| change.thread == thread);
-        let changes = changes
-            .filter(|change| change.at + INHERITED_BEFORE >= first.from && change.at <= last.to);
+        let changes =
+            scene.log.between(Instant::from_nanos(0), last.to).inheritances(thread).iter().rev();
+        let changes = changes.take_while(|change| change.at + INHERITED_BEFORE >= first.from);
         seen.extend(changes.map(|change| change.priority));
     }
     for step in steps {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{Dictionary, FunctionId, InterruptVector, NameId, Softirq, ThreadId};
-use tactus_model::time::Nanos;
+use tactus_model::time::{Instant, Nanos};
 
 use super::classify::ended_by_own_timer;
 use crate::blame::Scene;
@@ -130,17 +130,16 @@ impl EnderKey {
 /// may serve a whole batch.
 const RAISED_WITHIN: Nanos = Nanos::from_millis(2);
 
-/// How many slices before a wakeup are looked through for that interrupt.
+/// How many slices of its CPU before a wakeup are looked through for that interrupt.
 const SLICES_BEFORE: usize = 64;
 
 /// The device whose interrupt a CPU had served just before a softirq on it woke a thread.
 fn device_before(scene: &Scene<'_>, waking: &Waking) -> Option<NameId> {
-    let slices = scene.log.slices;
-    let end = slices.partition_point(|slice| slice.to <= waking.at);
-    let before = slices[..end].iter().rev().take(SLICES_BEFORE);
+    let before = scene.log.between(Instant::from_nanos(0), waking.at).slices(waking.cpu);
+    let before = before.iter().rev().take(SLICES_BEFORE);
     let mut before = before.take_while(|slice| waking.at - slice.to <= RAISED_WITHIN);
     before.find_map(|slice| match slice.activity {
-        Activity::Irq { name, .. } if slice.cpu == waking.cpu => Some(name),
+        Activity::Irq { name, .. } => Some(name),
         _ => None,
     })
 }

@@ -9,16 +9,13 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::watch::Wait;
 use super::{SleepEvidence, WaitExplanation, Waits};
-use crate::blame::{Scene, Window, blame};
+use crate::blame::{Scene, Window, case};
 use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
 use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
-use crate::machine::{
-    Absence, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Reranked, Silence,
-    Slice, Steal, Waker,
-};
+use crate::machine::{Absence, Machine, Observer, Quantum, Waker};
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
 use crate::segments::Segment;
@@ -49,7 +46,8 @@ const OPEN_MAX: usize = 1 << 16;
 /// waits.
 pub(super) struct WaitExplainer<W> {
     machine: Machine,
-    watch: Watch,
+    log: Log,
+    ends: Ends,
     started: Instant<Monotonic>,
     /// A wait that began before this instant may have been several waits.
     void_until: Instant<Monotonic>,
@@ -65,8 +63,6 @@ pub(super) struct WaitExplainer<W> {
     /// Waits over the threshold, in order, that are divided among causes as soon as
     /// steal time would show.
     open: VecDeque<OpenWait>,
-    /// At this number of slices in the log, the explainer checks what can be dropped.
-    slices_enough: usize,
 }
 
 /// How far back a sleep is followed to what its waker did, unless a wait needs more. Threads
@@ -95,13 +91,9 @@ struct OpenWait {
     number: u64,
 }
 
-/// Collects what the replay reports.
+/// What the last event ended, in the order of the replay.
 #[derive(Default)]
-struct Watch {
-    log: Log,
-    /// What the last event ended, in the order of the replay.
-    ended: Vec<Ended>,
-}
+struct Ends(Vec<Ended>);
 
 /// A stretch of a thread's time that has ended.
 enum Ended {
@@ -111,12 +103,12 @@ enum Ended {
 
 impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
     pub(super) fn new(about: &About, options: Options, wanted: W) -> Self {
-        let mut watch = Watch::default();
         // Which wait becomes long is known only when it is over.
-        watch.log.open = true;
+        let log = Log::opened();
         Self {
             machine: Machine::new(about),
-            watch,
+            log,
+            ends: Ends::default(),
             started: about.started,
             void_until: about.started,
             options,
@@ -127,7 +119,6 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             evidence: SleepEvidence::default(),
             others: BTreeSet::new(),
             open: VecDeque::new(),
-            slices_enough: Log::FEW,
         }
     }
 
@@ -137,24 +128,24 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         {
             self.divide_next(names);
         }
-        self.watch.ended.clear();
-        self.machine.step(event, &mut self.watch);
+        self.ends.0.clear();
+        self.machine.step(event, &mut (&mut self.log, &mut self.ends));
         self.take_ended(names);
         if let Some(Ended::Absence(absence)) =
-            self.watch.ended.iter().rev().find(|ended| matches!(ended, Ended::Absence(_)))
+            self.ends.0.iter().rev().find(|ended| matches!(ended, Ended::Absence(_)))
             && let Some(wait) = Wait::of(absence, event, self.void_until)
         {
             self.take(&wait, *absence, names);
         }
-        if self.watch.log.slice_count() >= self.slices_enough {
+        if self.log.has_enough() {
             self.forget(names);
         }
     }
 
     /// Divides the time of the threads up to the end of what has just ended.
     fn take_ended(&mut self, names: &Dictionary) {
-        for index in 0..self.watch.ended.len() {
-            match self.watch.ended[index] {
+        for index in 0..self.ends.0.len() {
+            match self.ends.0[index] {
                 Ended::Absence(absence) => self.take_absence(&absence, absence.back_at, names),
                 Ended::Quantum(quantum) => self.take_quantum(&quantum, names),
             }
@@ -195,9 +186,9 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         }
         // The waker inherits the priority of a thread just before that goes to sleep.
         let from = absence.left_at.as_nanos().saturating_sub(INHERITED_BEFORE.as_nanos());
-        let log = self.watch.log.since(Instant::from_nanos(from));
+        let log = self.log.since(Instant::from_nanos(from));
         let scene = Scene { log, machine: &self.machine, names };
-        let log_from = self.watch.log.kept_from();
+        let log_from = self.log.kept_from();
         let follow = Follow { started: self.started, log_from, options: self.options };
         self.times.take_absence(absence, until, &scene, follow, &mut name.sums);
     }
@@ -241,7 +232,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
 
     pub(super) fn lost(&mut self, lost: &Lost) {
         self.void_until = self.void_until.max(lost.to);
-        self.machine.lose(lost, &mut self.watch);
+        self.machine.lose(lost, &mut (&mut self.log, &mut self.ends));
     }
 
     pub(super) fn finish(mut self, names: &Dictionary) -> Waits {
@@ -261,8 +252,8 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
     /// Divides the time of all threads up to the end of the recording.
     fn end(&mut self, names: &Dictionary) {
         let end = self.machine.now();
-        self.watch.ended.clear();
-        self.machine.close(end, &mut self.watch);
+        self.ends.0.clear();
+        self.machine.close(end, &mut (&mut self.log, &mut self.ends));
         self.take_ended(names);
         let threads: Vec<ThreadId> = self.times.threads().collect();
         for thread in threads {
@@ -294,7 +285,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         let Some(OpenWait { wait, absence, index, number }) = self.open.pop_front() else { return };
         let Some(name) = self.names.get_mut(&number) else { return };
         // The log holds earlier data only if another thread was already waiting then.
-        let log = self.watch.log.since(wait.from);
+        let log = self.log.since(wait.from);
         let scene = Scene { log, machine: &self.machine, names };
         let absences = [absence];
         let window = Window {
@@ -312,16 +303,21 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             outcome: outcome(&absence),
             segments: None,
             circumstance: Circumstance::default(),
-            parts: blame(&scene, &window),
+            parts: Vec::new(),
             job: None,
             timeline: None,
+        };
+        let case = case(&scene, &window);
+        explained.parts = match name.tally.would_keep(&explained) {
+            true => case.into_parts(),
+            false => case.into_parts_by_name(),
         };
         name.tally.count(explained.outcome);
         if name.tally.would_draw(&explained) {
             let marks = marks(wait.from, wait.to, &absences, &[], &[]);
             explained.timeline = Some(draw(&scene, wait.from, wait.to, wait.thread, marks));
         }
-        self.watch.log.learn(wait.thread, &explained.parts);
+        self.log.learn(wait.thread, &explained.parts);
         name.tally.take(explained);
     }
 
@@ -332,9 +328,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         // A wait or a sleep across a loss is not explained.
         let waiting = self.machine.waiting_since().min(self.asleep_since(names));
         let waiting = waiting.max(self.void_until);
-        self.watch.log.forget_before(open.map_or(waiting, |open| open.min(waiting)));
-        // What could not be dropped is checked again when there is twice as much.
-        self.slices_enough = (2 * self.watch.log.slice_count()).max(Log::FEW);
+        self.log.forget_before(open.map_or(waiting, |open| open.min(waiting)));
     }
 
     /// Since when the thread has slept that has slept longest and may have to be followed.
@@ -402,41 +396,12 @@ fn outcome(absence: &Absence) -> MatchOutcome {
     }
 }
 
-impl Observer for Watch {
-    fn slice(&mut self, slice: Slice) {
-        self.log.push_slice(slice);
-    }
-
-    fn reranked(&mut self, reranked: Reranked) {
-        self.log.rerank(reranked);
-    }
-
+impl Observer for Ends {
     fn absence(&mut self, absence: &Absence) {
-        self.ended.push(Ended::Absence(*absence));
-        self.log.push_absence(absence);
+        self.0.push(Ended::Absence(*absence));
     }
 
     fn quantum(&mut self, quantum: &Quantum) {
-        self.ended.push(Ended::Quantum(*quantum));
-    }
-
-    fn overdue(&mut self, overdue: Overdue) {
-        self.log.push_overdue(overdue);
-    }
-
-    fn silence(&mut self, silence: Silence) {
-        self.log.push_silence(silence);
-    }
-
-    fn steal(&mut self, steal: Steal) {
-        self.log.push_steal(steal);
-    }
-
-    fn migration(&mut self, migration: Migration) {
-        self.log.push_migration(migration);
-    }
-
-    fn inheritance(&mut self, change: PriorityChange) {
-        self.log.push_inheritance(change);
+        self.0.push(Ended::Quantum(*quantum));
     }
 }
