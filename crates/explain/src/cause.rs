@@ -164,6 +164,17 @@ pub struct Culprit {
     /// priority that it inherits through a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Priority>,
+    /// Whether `priority` is only the least that it can have been: its class changed while it
+    /// ran, and no event shows to what.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_higher: bool,
+}
+
+impl Culprit {
+    /// The same thread, which ran although one with priority `least` waited.
+    pub(crate) fn of_rank(self, least: Priority) -> Self {
+        Self { priority: least, base: Some(self.priority), or_higher: true, ..self }
+    }
 }
 
 impl fmt::Display for Culprit {
@@ -179,7 +190,8 @@ impl fmt::Display for Culprit {
         if let Some(base) = self.base {
             write!(f, "{} raised to ", base.class())?;
         }
-        write!(f, "{})", self.priority.class())
+        write!(f, "{}", self.priority.class())?;
+        f.write_str(if self.or_higher { " or higher)" } else { ")" })
     }
 }
 

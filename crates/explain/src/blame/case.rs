@@ -83,6 +83,7 @@ impl Scene<'_> {
             thread: Some(slice.thread),
             priority: slice.priority,
             base: slice.base,
+            or_higher: false,
         }
     }
 

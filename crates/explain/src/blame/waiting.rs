@@ -15,6 +15,9 @@ use crate::machine::{Absence, Activity, Slice, Waker};
 /// 20 µs while events are recorded. More time means a preemption-off section.
 const SWITCH_MAX: Nanos = Nanos::from_micros(20);
 
+/// How long a wakeup of another CPU may take to arrive, an IRQ-off section there included.
+const ARRIVAL_MAX: Nanos = Nanos::from_millis(1);
+
 /// Divides the time in which the thread of `absence` was runnable and did not run.
 pub(super) fn wait(
     case: &mut Case<'_>,
@@ -68,7 +71,7 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
     let scene = case.scene;
     let Queue { cpu, from, to, moved } = *queue;
     let pieces = scene.pieces(cpu, from, to);
-    let waiter = Waiter::of(absence, from);
+    let waiter = Waiter::of(absence, cpu, from);
     let throttled = throttling::find(scene, &waiter, &pieces);
     let sections = sections(scene, absence, &waiter, &pieces);
     case.spread(cpu, from, to, |piece, slice| {
@@ -87,6 +90,12 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
         }
         if moved && is_stopper(scene, slice) {
             return Cause::Moved;
+        }
+        if pieces
+            .get(within..)
+            .is_some_and(|here| throttling::is_of_higher_rank(scene, &waiter, here))
+        {
+            return Cause::OtherThread { thread: scene.culprit(slice).of_rank(waiter.priority) };
         }
         if !waiter.had_asked(slice) {
             return Cause::OtherThread { thread: scene.culprit(slice) };
@@ -110,16 +119,20 @@ pub(super) struct Waiter {
     since: Instant<Monotonic>,
     /// Since when it was surely in the queue; `None` if that was not recorded.
     pub(super) queued: Option<Instant<Monotonic>>,
+    /// Since when its CPU surely knows that: a wakeup of another CPU takes a moment to arrive.
+    pub(super) noticed: Option<Instant<Monotonic>>,
 }
 
 impl Waiter {
-    /// The thread of `absence`, which waits on one queue since `since`.
-    fn of(absence: &Absence, since: Instant<Monotonic>) -> Self {
+    /// The thread of `absence`, which waits on the queue of `cpu` since `since`.
+    fn of(absence: &Absence, cpu: u32, since: Instant<Monotonic>) -> Self {
         let queued = match absence.queued {
             Some((at, _)) => Some(at.max(since)),
             None => (!absence.slept()).then_some(since),
         };
-        Self { thread: absence.thread, priority: absence.priority, since, queued }
+        let is_local = absence.waking.is_none_or(|waking| waking.cpu == cpu);
+        let noticed = queued.map(|queued| if is_local { queued } else { queued + ARRIVAL_MAX });
+        Self { thread: absence.thread, priority: absence.priority, since, queued, noticed }
     }
 
     /// Whether the scheduler must prefer the waiter to the thread of a slice.

@@ -321,6 +321,7 @@ impl JobExplainer {
                 parts: explained.parts.clone(),
             });
         }
+        self.heard.log.learn(open.thread, &explained.parts);
         thread.tally.take(explained);
     }
 
