@@ -156,14 +156,18 @@ impl Machine {
         self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
     }
 
+    /// The absences that threads are in, in no order.
+    pub(crate) fn absences(&self) -> impl Iterator<Item = &Absence> {
+        self.threads.values().filter_map(|state| state.absence.as_ref())
+    }
+
     /// The time since which the thread that has waited longest for a CPU should have
     /// run, including a thread whose timer is due and not served yet; the time of the
     /// last event if no thread waits.
     ///
     /// Only timers of the monotonic clock are known to be due.
     pub(crate) fn waiting_since(&self) -> Instant<Monotonic> {
-        let absences = self.threads.values().filter_map(|state| state.absence.as_ref());
-        let ready = absences.filter_map(Absence::ready_at);
+        let ready = self.absences().filter_map(Absence::ready_at);
         // A timer that is overdue for longer was cancelled, and the cancel event is
         // missing.
         let due = self.timers.values().map(|armed| Instant::from_nanos(armed.expires.as_nanos()));

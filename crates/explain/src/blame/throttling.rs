@@ -92,6 +92,7 @@ pub(super) fn is_of_higher_rank(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Pi
     !slice.thread.is_idle()
         && slice.thread_since < noticed
         && unasked.any(|other| other.from >= noticed)
+        && !was_chosen_before_another(scene, slice)
 }
 
 impl Waiter {
@@ -109,8 +110,8 @@ impl Waiter {
 ///
 /// A wakeup of another CPU takes a moment to arrive, and a slice in that moment looks as if the
 /// waiter were throttled. So does a thread whose class changed while it ran. Throttling lasts until
-/// one of the `renewals`, and ends with it; it also shows in a long turn of a thread that was chosen
-/// in place of the waiter.
+/// one of the `renewals`, and ends with it. A long turn of a thread that was chosen in place of a
+/// real-time thread is the fair server's.
 fn withheld(
     scene: &Scene<'_>,
     waiter: &Waiter,
@@ -132,11 +133,28 @@ fn withheld(
         let after = pieces.get(after).and_then(|piece| piece.slice.as_ref());
         after.is_none_or(|slice| !waiter.passed_over(scene, slice))
     });
-    let was_chosen = !slice.thread.is_idle() && slice.thread_since >= queued;
-    (ends || was_chosen && is_long_turn(&pieces[here..], slice)).then_some(if is_realtime {
-        Throttle::Realtime
-    } else {
-        Throttle::Deadline
+    if ends {
+        return Some(if is_realtime { Throttle::Realtime } else { Throttle::Deadline });
+    }
+    // Real-time throttling ends with its timer. The fair server ends with its own, on a tick.
+    let was_chosen = slice.thread_since >= queued || was_chosen_before_another(scene, slice);
+    let is_long = was_chosen && !slice.thread.is_idle() && is_long_turn(&pieces[here..], slice);
+    (is_realtime && is_long).then_some(Throttle::FairServer)
+}
+
+/// Whether another thread, of higher rank than the thread of a slice, waited in the queue of its
+/// CPU when its turn began: the scheduler chose it by a rule other than rank.
+fn was_chosen_before_another(scene: &Scene<'_>, slice: &Slice) -> bool {
+    let over = scene.log.absences.partition_point(|absence| absence.back_at <= slice.thread_since);
+    let open = scene.machine.absences();
+    scene.log.absences[over..].iter().chain(open).any(|absence| {
+        let (since, cpu) = match absence.queued {
+            None if absence.slept() => return false,
+            None => (absence.left_at, absence.left_cpu),
+            Some(queued) => queued,
+        };
+        let is_higher = !absence.priority.is_ordinary() && absence.priority < slice.priority;
+        is_higher && cpu == slice.cpu && since <= slice.thread_since
     })
 }
 

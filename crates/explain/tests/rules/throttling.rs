@@ -51,7 +51,7 @@ fn behind_an_ordinary_thread(came: u64) -> Vec<String> {
 #[test]
 fn a_moment_of_an_ordinary_thread_is_not_throttling() {
     let long = behind_an_ordinary_thread(51_100);
-    assert_eq!(long[0], "50000 real-time throttling (sched_rt_runtime_us)", "{long:?}");
+    assert_eq!(long[0], "50000 fair server running ordinary threads", "{long:?}");
     let moment = behind_an_ordinary_thread(1500);
     assert_eq!(moment[0], "400 thread ordinary (300, other)", "{moment:?}");
 }
@@ -155,6 +155,22 @@ fn fair_server_threads_are_named_however_many_take_turns() {
     script.switch(51_100, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 51_102);
     assert_eq!(shown(&explained)[0], "50000 fair server running ordinary threads");
+}
+
+#[test]
+fn the_fair_server_is_named_for_a_thread_that_wakes_while_it_serves() {
+    let Stage { mut script, probe, hog } = stage_of(49, 59);
+    let ordinary = script.thread("ordinary", 300, 120);
+    // The real-time hog has to leave, then the probe wakes.
+    script.switch(500, 0, PREEMPTED, ordinary);
+    script.timer_wakes(1002, 0, probe, false);
+    for tick in 1..10 {
+        script.vector_entry(tick * 4000, 0, InterruptVector::LocalTimer);
+        script.vector_exit(tick * 4000 + 6, 0, InterruptVector::LocalTimer);
+    }
+    script.switch(40_000, 0, PREEMPTED, probe).switch(40_500, 0, SLEEPING, hog);
+    let shown = shown(&script.explain_one(probe, 1000, 40_002));
+    assert!(shown[0].ends_with("fair server running ordinary threads"), "{shown:?}");
 }
 
 /// A `hog` that makes itself a real-time thread while it runs, and an ordinary one again before it
