@@ -235,7 +235,7 @@ impl Machine {
             EventKind::Runtime { thread, runtime } => {
                 cpu.charge(event.cpu, at, thread, runtime, &mut self.charging, observer);
             }
-            EventKind::HrtimerStart { timer, function, expires, soft_expires, .. } => {
+            EventKind::HrtimerStart { timer, function, expires, soft_expires, mode } => {
                 let armed = Armed {
                     at,
                     by: event.thread,
@@ -247,6 +247,7 @@ impl Machine {
                 if self.timers.len() >= ARMED_MAX {
                     self.timers.clear();
                 }
+                    is_relative: mode & timer::RELATIVE != 0,
                 self.timers.insert(timer, armed);
             }
             EventKind::HrtimerCancel { timer } => {

@@ -186,6 +186,33 @@ fn a_thread_that_is_not_periodic_has_no_jobs() {
     assert!(matches!(aperiodic.reason, NoPeriod::Irregular(_)), "{aperiodic:?}");
 }
 
+/// `audio` sleeps for 4 ms after 1 ms of work, again and again.
+fn sleeper_for_durations() -> Recording {
+    let (mut script, audio) = stage();
+    for number in 1..20 {
+        let due = number * PERIOD;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        script.arm_relative(due + 998, 0, TIMER, due + PERIOD).switch(
+            due + 1000,
+            0,
+            SLEEPING,
+            IDLE,
+        );
+    }
+    script.into_recording()
+}
+
+#[test]
+fn regular_sleeps_for_a_duration_give_no_due_times_unless_the_period_is_given() {
+    let recording = sleeper_for_durations();
+    let found = find(&recording);
+    assert!(found.threads.is_empty(), "{found:?}");
+    let [aperiodic] = &found.aperiodic[..] else { panic!("{found:?}") };
+    assert!(matches!(aperiodic.reason, NoPeriod::Relative(_)), "{aperiodic:?}");
+    let options = JobOptions { period: Some(Nanos::from_micros(PERIOD)), ..OPTIONS };
+    assert_eq!(of_audio(find_with(&recording, options)).lengths.count, 17);
+}
+
 #[test]
 fn a_given_period_needs_no_regular_due_times() {
     let late: Vec<u64> = (0..40_u64).map(|number| number * number * number * 97 % 3500).collect();
