@@ -175,6 +175,12 @@ impl Machine {
         ready.chain(overdue).min().unwrap_or(self.now)
     }
 
+    /// The priority that a thread has without the one that it inherits; `None` if it inherits none,
+    /// as far as is known.
+    pub fn own_priority(&self, thread: ThreadId) -> Option<Priority> {
+        self.threads.get(&thread.0).and_then(|state| state.known.own)
+    }
+
     /// The name and priority of a thread according to its last events.
     pub fn known(&self, thread: ThreadId) -> (NameId, Priority) {
         self.threads.get(&thread.0).map_or((NameId::UNKNOWN, UNKNOWN_PRIORITY), |state| {
@@ -241,13 +247,13 @@ impl Machine {
                     by: event.thread,
                     watched: cpu.watched.filter(|_| !cpu.in_interrupt()),
                     function,
+                    is_relative: mode & timer::RELATIVE != 0,
                     expires,
                     soft_expires,
                 };
                 if self.timers.len() >= ARMED_MAX {
                     self.timers.clear();
                 }
-                    is_relative: mode & timer::RELATIVE != 0,
                 self.timers.insert(timer, armed);
             }
             EventKind::HrtimerCancel { timer } => {
@@ -343,8 +349,8 @@ impl Machine {
                     absence.errand.blocked = Some(Blocked { place, io });
                 }
             }
-            EventKind::InheritPriority { thread, new, .. } => {
-                observer.inheritance(PriorityChange { at, thread, priority: new });
+            EventKind::InheritPriority { thread, old, new } => {
+                self.inherit(at, thread, old, new, observer);
             }
             // A thread that exits still runs for a moment; its last sched_switch event
             // removes it.
@@ -359,6 +365,27 @@ impl Machine {
             | EventKind::WorkStart { .. }
             | EventKind::WorkEnd { .. } => {}
         }
+    }
+
+    /// A thread inherits a priority, or returns to its own.
+    fn inherit(
+        &mut self,
+        at: Instant<Monotonic>,
+        thread: ThreadId,
+        old: Priority,
+        new: Priority,
+        observer: &mut impl Observer,
+    ) {
+        let state = state_of(&mut self.threads, thread);
+        let own = state.known.own.unwrap_or(old);
+        state.known.priority = new;
+        state.known.own = (new < own).then_some(own);
+        let known = state.known;
+        let mut cpus = (0..).zip(&mut self.cpus);
+        if let Some((number, cpu)) = cpus.find(|(_, cpu)| cpu.thread() == Some(thread)) {
+            cpu.inherit(number, at, known, observer);
+        }
+        observer.inheritance(PriorityChange { at, thread, priority: new });
     }
 
     /// Follows what the current thread does in the kernel.
@@ -382,8 +409,10 @@ impl Machine {
             return;
         };
         let cpu = &mut self.cpus[event.cpu as usize];
-        let left = Known { thread: prev, name: prev_name, priority: prev_priority };
-        let known = Known { thread: next, name: next_name, priority: next_priority };
+        let left = self.threads.get(&prev.0).and_then(|state| state.known.own);
+        let left = Known { thread: prev, name: prev_name, priority: prev_priority, own: left };
+        let own = self.threads.get(&next.0).and_then(|state| state.known.own);
+        let known = Known { thread: next, name: next_name, priority: next_priority, own };
         cpu.know(event.cpu, left, observer);
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {

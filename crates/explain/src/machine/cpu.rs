@@ -32,6 +32,8 @@ pub(super) struct Known {
     pub(super) thread: ThreadId,
     pub(super) name: NameId,
     pub(super) priority: Priority,
+    /// Its own priority, if it inherits another through a lock.
+    pub(super) own: Option<Priority>,
 }
 
 impl Known {
@@ -95,6 +97,7 @@ impl Cpu {
                 thread: ThreadId::IDLE,
                 name: NameId::UNKNOWN,
                 priority: UNKNOWN_PRIORITY,
+                own: None,
             },
             named: false,
             other_priority: None,
@@ -380,15 +383,37 @@ impl Cpu {
     }
 
     /// The higher and, if its class or real-time priority changed, the lower priority of the
-    /// current thread.
+    /// current thread; its own priority, if it inherits another.
     fn rank(&self) -> (Priority, Option<Priority>) {
         let current = self.current.priority;
+        if self.current.own.is_some() {
+            return (current, self.current.own);
+        }
         match self.other_priority {
             Some(other) if !(other.is_ordinary() && current.is_ordinary()) && other != current => {
                 (current.min(other), Some(current.max(other)))
             }
             _ => (current, None),
         }
+    }
+
+    /// The current thread inherits a priority from here on, or returns to its own.
+    pub(super) fn inherit(
+        &mut self,
+        cpu: u32,
+        at: Instant<Monotonic>,
+        known: Known,
+        observer: &mut impl Observer,
+    ) {
+        if at > self.slice_from
+            && let Some(slice) = self.open_slice(cpu, at)
+        {
+            observer.slice(slice);
+        }
+        self.slice_from = at;
+        self.current.priority = known.priority;
+        self.current.own = known.own;
+        self.other_priority = None;
     }
 
     /// Makes `known` the current thread, which left its last CPU with priority `left_with`.
