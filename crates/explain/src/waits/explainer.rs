@@ -251,7 +251,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         self.end(names);
         let (times, named) = (&self.times, self.names.into_iter());
         let mut named: Vec<WaitExplanation> =
-            named.map(|(number, name)| name.finish(number, times, names)).collect();
+            named.map(|(number, name)| name.finish(number, times, &self.machine, names)).collect();
         named.sort_by(|a, b| b.delayed().cmp(&a.delayed()).then_with(|| a.name.cmp(&b.name)));
         let others: BTreeSet<&str> = self.others.iter().map(|name| names.name(*name)).collect();
         let others = others.into_iter().map(str::to_owned).collect();
@@ -366,7 +366,13 @@ impl Name {
         }
     }
 
-    fn finish(self, number: u64, times: &ThreadTimes, names: &Dictionary) -> WaitExplanation {
+    fn finish(
+        self,
+        number: u64,
+        times: &ThreadTimes,
+        machine: &Machine,
+        names: &Dictionary,
+    ) -> WaitExplanation {
         let mut threads: Vec<ThreadId> = self.threads.into_keys().map(ThreadId).collect();
         threads.sort_unstable();
         // Segments are reported only for a probe's samples.
@@ -384,7 +390,7 @@ impl Name {
             priority: self.priority,
             lengths: self.lengths.to_record(),
             explanation,
-            time: times.finish(self.sums, names),
+            time: times.finish(self.sums, machine, names),
         }
     }
 }
