@@ -98,6 +98,8 @@ pub enum Cause {
     PageFault,
     /// The late thread itself ran: its own work.
     OwnWork,
+    /// The late thread itself ran, and freed memory before it got some.
+    Reclaim,
     /// The late thread slept until an interrupt or a timer of the kernel ended the sleep.
     Blocked {
         /// What it waited for.
@@ -256,6 +258,7 @@ impl Cause {
             | Self::Throttling { .. }
             | Self::PageFault
             | Self::OwnWork
+            | Self::Reclaim
             | Self::Blocked { .. }
             | Self::Stopped { .. }
             | Self::Asleep { .. }
@@ -312,6 +315,7 @@ impl Cause {
             | Self::Throttling { .. }
             | Self::PageFault
             | Self::OwnWork
+            | Self::Reclaim
             | Self::Blocked { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
@@ -368,6 +372,7 @@ impl fmt::Display for Cause {
             }),
             Self::PageFault => f.write_str("page fault of the late thread"),
             Self::OwnWork => f.write_str("work of the late thread itself"),
+            Self::Reclaim => f.write_str("memory reclaim by the late thread itself"),
             Self::Blocked { on } => write!(f, "blocked: {on}"),
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),

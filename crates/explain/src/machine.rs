@@ -326,16 +326,16 @@ impl Machine {
             | EventKind::ReclaimBegin { .. }
             | EventKind::ReclaimEnd { .. }
             | EventKind::CompactionBegin { .. }
-            | EventKind::CompactionEnd { .. } => self.follow_errand(event),
+            | EventKind::CompactionEnd { .. } => self.follow_errand(event, at, observer),
             EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
-                self.follow_errand(event);
+                self.follow_errand(event, at, observer);
                 let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
             }
             EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
-                self.follow_errand(event);
+                self.follow_errand(event, at, observer);
                 let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched
                     && !cpu.in_interrupt()
@@ -389,9 +389,16 @@ impl Machine {
     }
 
     /// Follows what the current thread does in the kernel.
-    fn follow_errand(&mut self, event: &Event) {
+    fn follow_errand(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        observer: &mut impl Observer,
+    ) {
         if !event.thread.is_idle() {
-            state_of(&mut self.threads, event.thread).errand.follow(&event.kind);
+            let errand = &mut state_of(&mut self.threads, event.thread).errand;
+            errand.follow(&event.kind);
+            self.cpus[event.cpu as usize].reclaim(event, at, errand.reclaims, observer);
         }
     }
 
@@ -426,9 +433,11 @@ impl Machine {
         let mut watched = None;
         let mut next_woken = None;
         let mut left_with = None;
+        let mut reclaims = false;
         if !next.is_idle() {
             let state = state_of(&mut self.threads, next);
             watched = state.watched;
+            reclaims = state.errand.reclaims;
             left_with = state.known.is_named().then_some(state.known.priority);
             if let Some(absence) = state.come(at, event.cpu, known) {
                 next_woken = absence.waking.map(|waking| waking.at);
@@ -439,6 +448,7 @@ impl Machine {
         let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
         cpu.end_quantum(event.cpu, at, Some(leaving), observer);
         cpu.come(known, left_with, watched, at);
+        cpu.reclaim(event, at, reclaims, observer);
     }
 
     fn waking(

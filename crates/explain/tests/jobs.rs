@@ -7,11 +7,13 @@ mod support;
 
 use proptest::prelude::*;
 use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums, shown};
-use tactus_explain::MatchOutcome;
 use tactus_explain::jobs::{
     DueBy, JobExplainer, JobExplanation, JobOptions, JobSegment, Jobs, LateJob, NoPeriod, jobs,
 };
-use tactus_model::recording::{Dictionary, EventKind, EventSource, Item, Recording, ThreadId};
+use tactus_explain::{MatchOutcome, Options, waits};
+use tactus_model::recording::{
+    Dictionary, EventKind, EventSource, Item, Reclaim, Recording, ThreadId,
+};
 use tactus_model::time::Nanos;
 
 const OPTIONS: JobOptions = JobOptions { period: None, deadline: None, slowest: 20, timelines: 20 };
@@ -312,4 +314,29 @@ proptest! {
         }
         followed(&recording).0.threads.iter().for_each(check);
     }
+}
+
+#[test]
+fn reclaim_on_the_cpu_is_no_work_of_the_thread() {
+    let (mut script, audio) = stage();
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    let begin = EventKind::ReclaimBegin { reclaim: Reclaim::Direct, order: 0 };
+    let end = EventKind::ReclaimEnd { reclaim: Reclaim::Direct, pages: 32 };
+    script.push_at(support::micros(56_000), 0, begin);
+    // It is preempted meanwhile, and goes on.
+    let hog = script.thread("hog", 200, 20);
+    script.switch(57_000, 0, PREEMPTED, hog).switch(57_500, 0, SLEEPING, audio);
+    script.push_at(support::micros(61_000), 0, end);
+    sleep(&mut script, 61_500, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let recording = script.into_recording();
+    let options = JobOptions { deadline: Some(Nanos::from_millis(5)), ..OPTIONS };
+    let audio = of_audio(find_with(&recording, options));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(shown(worst)[0], "4500 memory reclaim by the late thread itself");
+    let options = Options { threshold: Nanos::from_micros(100), slowest: 1, timelines: 0 };
+    let found = waits(&mut recording.reader(), options, |_, name| name == "audio");
+    let found = found.expect("a recording in memory cannot fail");
+    assert_eq!(found.names[0].time.reclaim, Nanos::from_micros(4500));
 }

@@ -13,7 +13,7 @@ use crate::machine::{Activity, Slice};
 pub(super) fn cause(slice: &Slice, names: &Dictionary) -> Option<Cause> {
     let cpu = slice.cpu;
     match slice.activity {
-        Activity::Idle { .. } | Activity::Thread => None,
+        Activity::Idle { .. } | Activity::Thread | Activity::Reclaim => None,
         Activity::Vector(InterruptVector::LocalTimer) => {
             Some(Cause::TimerWork { function: None, cpu })
         }
@@ -40,6 +40,6 @@ pub(crate) fn name(activity: Activity, names: &Dictionary) -> String {
         Activity::Timer { function } | Activity::JiffyTimer { function } => {
             names.function_name(function).to_owned()
         }
-        Activity::Idle { .. } | Activity::Thread => "?".to_owned(),
+        Activity::Idle { .. } | Activity::Thread | Activity::Reclaim => "?".to_owned(),
     }
 }

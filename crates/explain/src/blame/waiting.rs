@@ -8,7 +8,7 @@ use super::late_interrupt::idle_exit;
 use super::site::{Interrupted, gave_way, interrupted_thread};
 use super::throttling;
 use crate::cause::{Cause, Hold};
-use crate::machine::{Absence, Activity, Slice, Waker};
+use crate::machine::{Absence, Slice, Waker};
 
 /// How long a thread that was asked to reschedule may take for the switch itself: the
 /// end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the median, below
@@ -191,7 +191,7 @@ fn sections(
     let mut sections: Vec<Section> = Vec::new();
     for piece in pieces {
         let Some(slice) = &piece.slice else { continue };
-        if slice.activity != Activity::Thread || !waiter.had_asked(slice) {
+        if !slice.activity.is_thread() || !waiter.had_asked(slice) {
             continue;
         }
         // The pieces of a turn follow each other.

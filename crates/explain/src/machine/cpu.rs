@@ -53,6 +53,8 @@ pub struct Cpu {
     named: bool,
     /// Another priority that the current thread had when it left a CPU last or came to this one.
     other_priority: Option<Priority>,
+    /// Whether the current thread reclaims memory.
+    reclaims: bool,
     thread_since: Instant<Monotonic>,
     pub(super) watched: Option<u16>,
     need_resched: bool,
@@ -101,6 +103,7 @@ impl Cpu {
             },
             named: false,
             other_priority: None,
+            reclaims: false,
             thread_since: start,
             watched: None,
             need_resched: false,
@@ -166,6 +169,7 @@ impl Cpu {
         match self.depth.checked_sub(1) {
             Some(top) => self.spans[top].activity,
             None if self.current.thread.is_idle() => Activity::Idle { state: self.idle_state },
+            None if self.reclaims => Activity::Reclaim,
             None => Activity::Thread,
         }
     }
@@ -312,6 +316,20 @@ impl Cpu {
         self.idle_state = state;
     }
 
+    /// The current thread reclaims memory from here on, or no more.
+    pub(super) fn reclaim(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        reclaims: bool,
+        observer: &mut impl Observer,
+    ) {
+        if reclaims != self.reclaims {
+            self.close_slice(event, at, observer);
+            self.reclaims = reclaims;
+        }
+    }
+
     /// Ends the current slice here.
     pub(super) fn close_slice(
         &mut self,
@@ -434,6 +452,7 @@ impl Cpu {
         self.current = known;
         self.named = true;
         self.other_priority = None;
+        self.reclaims = false;
         self.watched = watched;
         self.thread_since = at;
         self.need_resched = false;

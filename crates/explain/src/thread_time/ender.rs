@@ -90,7 +90,7 @@ impl EnderKey {
                 Activity::Timer { function } | Activity::JiffyTimer { function } => {
                     Self::Timer(function)
                 }
-                Activity::Idle { .. } | Activity::Thread => Self::Unknown,
+                Activity::Idle { .. } | Activity::Thread | Activity::Reclaim => Self::Unknown,
             },
         }
     }

@@ -22,6 +22,7 @@ const ENDERS_MAX: usize = 64;
 pub(crate) struct Sums {
     recorded: Nanos,
     on_cpu: Nanos,
+    reclaim: Nanos,
     runqueue_wait: Nanos,
     unknown: Nanos,
     sleeps: Vec<(SleepId, SleepSums)>,
@@ -153,6 +154,7 @@ impl ThreadTimes {
         let mut time = ThreadTime {
             recorded: sums.recorded,
             on_cpu: sums.on_cpu,
+            reclaim: sums.reclaim.min(sums.on_cpu),
             runqueue_wait: sums.runqueue_wait,
             unknown: sums.unknown,
             ..ThreadTime::default()
@@ -182,6 +184,11 @@ pub(crate) struct Follow {
 }
 
 impl Sums {
+    /// A thread reclaimed memory on a CPU for this time, which also counts as time on the CPU.
+    pub(crate) fn reclaim(&mut self, time: Nanos) {
+        self.reclaim = self.reclaim + time;
+    }
+
     fn of(&mut self, id: SleepId) -> &mut SleepSums {
         let known = self.sleeps.iter().position(|(other, _)| *other == id);
         let place = known.unwrap_or_else(|| {

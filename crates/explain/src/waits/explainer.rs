@@ -16,8 +16,8 @@ use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
 use crate::machine::{
-    Absence, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Reranked, Silence,
-    Slice, Steal, Waker,
+    Absence, Activity, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Reranked,
+    Silence, Slice, Steal, Waker,
 };
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
@@ -107,6 +107,8 @@ struct Watch {
 enum Ended {
     Absence(Absence),
     Quantum(Quantum),
+    /// Of the thread and for the time that it reclaimed memory.
+    Reclaim(ThreadId, Nanos),
 }
 
 impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
@@ -157,6 +159,13 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             match self.watch.ended[index] {
                 Ended::Absence(absence) => self.take_absence(&absence, absence.back_at, names),
                 Ended::Quantum(quantum) => self.take_quantum(&quantum, names),
+                Ended::Reclaim(thread, time) => {
+                    if let Some(number) = self.number(thread, self.machine.known(thread), names)
+                        && let Some(name) = self.names.get_mut(&number)
+                    {
+                        name.sums.reclaim(time);
+                    }
+                }
             }
         }
     }
@@ -410,6 +419,9 @@ fn outcome(absence: &Absence) -> MatchOutcome {
 
 impl Observer for Watch {
     fn slice(&mut self, slice: Slice) {
+        if slice.activity == Activity::Reclaim {
+            self.ended.push(Ended::Reclaim(slice.thread, slice.to - slice.from));
+        }
         self.log.push_slice(slice);
     }
 
