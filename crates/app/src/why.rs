@@ -199,9 +199,12 @@ impl<F: FnMut(News<'_>) -> io::Result<()>> Saving<F> {
     }
 
     fn is_worth_a_save(&self, job: &LateJob) -> bool {
-        let worse = |saved: &LateJob| {
-            (job.done - job.due) >= (saved.done - saved.due).saturating_mul(WORSE)
-        };
+        let worse =
+            |saved: &LateJob| match (job.priority.is_ordinary(), saved.priority.is_ordinary()) {
+                (false, true) => true,
+                (true, false) => false,
+                _ => (job.done - job.due) >= (saved.done - saved.due).saturating_mul(WORSE),
+            };
         !self.attempts.are_paused() && self.trigger.as_ref().is_none_or(worse)
     }
 

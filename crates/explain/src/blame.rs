@@ -52,7 +52,8 @@ pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -
     let (name, priority) = machine.known(thread);
     let process = process(thread, name, machine, names);
     let name = names.name(name).to_owned();
-    Culprit { name, process, thread: Some(thread), priority, base: None }
+    let base = machine.own_priority(thread);
+    Culprit { name, process, thread: Some(thread), priority, base, or_higher: false }
 }
 
 /// The name of a process of this program.

@@ -98,6 +98,8 @@ pub enum Cause {
     PageFault,
     /// The late thread itself ran: its own work.
     OwnWork,
+    /// The late thread itself ran, and freed memory before it got some.
+    Reclaim,
     /// The late thread slept until an interrupt or a timer of the kernel ended the sleep.
     Blocked {
         /// What it waited for.
@@ -164,6 +166,17 @@ pub struct Culprit {
     /// priority that it inherits through a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Priority>,
+    /// Whether `priority` is only the least that it can have been: its class changed while it
+    /// ran, and no event shows to what.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_higher: bool,
+}
+
+impl Culprit {
+    /// The same thread, which ran although one with priority `least` waited.
+    pub(crate) fn of_rank(self, least: Priority) -> Self {
+        Self { priority: least, base: Some(self.priority), or_higher: true, ..self }
+    }
 }
 
 impl fmt::Display for Culprit {
@@ -179,7 +192,8 @@ impl fmt::Display for Culprit {
         if let Some(base) = self.base {
             write!(f, "{} raised to ", base.class())?;
         }
-        write!(f, "{})", self.priority.class())
+        write!(f, "{}", self.priority.class())?;
+        f.write_str(if self.or_higher { " or higher)" } else { ")" })
     }
 }
 
@@ -244,6 +258,7 @@ impl Cause {
             | Self::Throttling { .. }
             | Self::PageFault
             | Self::OwnWork
+            | Self::Reclaim
             | Self::Blocked { .. }
             | Self::Stopped { .. }
             | Self::Asleep { .. }
@@ -300,6 +315,7 @@ impl Cause {
             | Self::Throttling { .. }
             | Self::PageFault
             | Self::OwnWork
+            | Self::Reclaim
             | Self::Blocked { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
@@ -356,6 +372,7 @@ impl fmt::Display for Cause {
             }),
             Self::PageFault => f.write_str("page fault of the late thread"),
             Self::OwnWork => f.write_str("work of the late thread itself"),
+            Self::Reclaim => f.write_str("memory reclaim by the late thread itself"),
             Self::Blocked { on } => write!(f, "blocked: {on}"),
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),

@@ -122,6 +122,7 @@ impl Serving {
             Activity::Softirq(softirq) => Some(Self::Softirq(softirq)),
             Activity::Idle { .. }
             | Activity::Thread
+            | Activity::Reclaim
             | Activity::Timer { .. }
             | Activity::JiffyTimer { .. } => None,
         }

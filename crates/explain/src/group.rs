@@ -171,7 +171,7 @@ mod tests {
     fn thread(name: &str, process: Option<&str>) -> Culprit {
         let process = process.map(str::to_owned);
         let (thread, priority) = (Some(ThreadId(7)), Priority(120));
-        Culprit { name: name.to_owned(), process, thread, priority, base: None }
+        Culprit { name: name.to_owned(), process, thread, priority, base: None, or_higher: false }
     }
 
     fn part(cause: Cause, micros: u64) -> Part {

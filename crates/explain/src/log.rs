@@ -318,6 +318,14 @@ impl<'a> Excerpt<'a> {
         self.of_thread(thread, |columns| &columns.absences)
     }
 
+    /// The absences, of all threads, that ended after `at`, the first of each thread. All
+    /// that lasted at that instant are among them.
+    pub(crate) fn absences_at(&self, at: Instant<Monotonic>) -> impl Iterator<Item = &'a Absence> {
+        let later = self.since(at);
+        let threads = self.log.threads.values();
+        threads.filter_map(move |columns| later.part_of(&columns.absences).first())
+    }
+
     /// The moves of a thread to other CPUs.
     pub(crate) fn migrations(&self, thread: ThreadId) -> &'a [Migration] {
         self.of_thread(thread, |columns| &columns.migrations)

@@ -156,19 +156,29 @@ impl Machine {
         self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
     }
 
+    /// The absences that threads are in, in no order.
+    pub(crate) fn absences(&self) -> impl Iterator<Item = &Absence> {
+        self.threads.values().filter_map(|state| state.absence.as_ref())
+    }
+
     /// The time since which the thread that has waited longest for a CPU should have
     /// run, including a thread whose timer is due and not served yet; the time of the
     /// last event if no thread waits.
     ///
     /// Only timers of the monotonic clock are known to be due.
     pub(crate) fn waiting_since(&self) -> Instant<Monotonic> {
-        let absences = self.threads.values().filter_map(|state| state.absence.as_ref());
-        let ready = absences.filter_map(Absence::ready_at);
+        let ready = self.absences().filter_map(Absence::ready_at);
         // A timer that is overdue for longer was cancelled, and the cancel event is
         // missing.
         let due = self.timers.values().map(|armed| Instant::from_nanos(armed.expires.as_nanos()));
         let overdue = due.filter(|due| *due <= self.now && self.now - *due < UNSERVED_MAX);
         ready.chain(overdue).min().unwrap_or(self.now)
+    }
+
+    /// The priority that a thread has without the one that it inherits; `None` if it inherits none,
+    /// as far as is known.
+    pub fn own_priority(&self, thread: ThreadId) -> Option<Priority> {
+        self.threads.get(&thread.0).and_then(|state| state.known.own)
     }
 
     /// The name and priority of a thread according to its last events.
@@ -231,12 +241,13 @@ impl Machine {
             EventKind::Runtime { thread, runtime } => {
                 cpu.charge(event.cpu, at, thread, runtime, &mut self.charging, observer);
             }
-            EventKind::HrtimerStart { timer, function, expires, soft_expires, .. } => {
+            EventKind::HrtimerStart { timer, function, expires, soft_expires, mode } => {
                 let armed = Armed {
                     at,
                     by: event.thread,
                     watched: cpu.watched.filter(|_| !cpu.in_interrupt()),
                     function,
+                    is_relative: mode & timer::RELATIVE != 0,
                     expires,
                     soft_expires,
                 };
@@ -315,16 +326,16 @@ impl Machine {
             | EventKind::ReclaimBegin { .. }
             | EventKind::ReclaimEnd { .. }
             | EventKind::CompactionBegin { .. }
-            | EventKind::CompactionEnd { .. } => self.follow_errand(event),
+            | EventKind::CompactionEnd { .. } => self.follow_errand(event, at, observer),
             EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
-                self.follow_errand(event);
+                self.follow_errand(event, at, observer);
                 let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
             }
             EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
-                self.follow_errand(event);
+                self.follow_errand(event, at, observer);
                 let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched
                     && !cpu.in_interrupt()
@@ -338,8 +349,8 @@ impl Machine {
                     absence.errand.blocked = Some(Blocked { place, io });
                 }
             }
-            EventKind::InheritPriority { thread, new, .. } => {
-                observer.inheritance(PriorityChange { at, thread, priority: new });
+            EventKind::InheritPriority { thread, old, new } => {
+                self.inherit(at, thread, old, new, observer);
             }
             // A thread that exits still runs for a moment; its last sched_switch event
             // removes it.
@@ -356,10 +367,38 @@ impl Machine {
         }
     }
 
+    /// A thread inherits a priority, or returns to its own.
+    fn inherit(
+        &mut self,
+        at: Instant<Monotonic>,
+        thread: ThreadId,
+        old: Priority,
+        new: Priority,
+        observer: &mut impl Observer,
+    ) {
+        let state = state_of(&mut self.threads, thread);
+        let own = state.known.own.unwrap_or(old);
+        state.known.priority = new;
+        state.known.own = (new < own).then_some(own);
+        let known = state.known;
+        let mut cpus = (0..).zip(&mut self.cpus);
+        if let Some((number, cpu)) = cpus.find(|(_, cpu)| cpu.thread() == Some(thread)) {
+            cpu.inherit(number, at, known, observer);
+        }
+        observer.inheritance(PriorityChange { at, thread, priority: new });
+    }
+
     /// Follows what the current thread does in the kernel.
-    fn follow_errand(&mut self, event: &Event) {
+    fn follow_errand(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        observer: &mut impl Observer,
+    ) {
         if !event.thread.is_idle() {
-            state_of(&mut self.threads, event.thread).errand.follow(&event.kind);
+            let errand = &mut state_of(&mut self.threads, event.thread).errand;
+            errand.follow(&event.kind);
+            self.cpus[event.cpu as usize].reclaim(event, at, errand.reclaims, observer);
         }
     }
 
@@ -377,8 +416,10 @@ impl Machine {
             return;
         };
         let cpu = &mut self.cpus[event.cpu as usize];
-        let left = Known { thread: prev, name: prev_name, priority: prev_priority };
-        let known = Known { thread: next, name: next_name, priority: next_priority };
+        let left = self.threads.get(&prev.0).and_then(|state| state.known.own);
+        let left = Known { thread: prev, name: prev_name, priority: prev_priority, own: left };
+        let own = self.threads.get(&next.0).and_then(|state| state.known.own);
+        let known = Known { thread: next, name: next_name, priority: next_priority, own };
         cpu.know(event.cpu, left, observer);
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
@@ -392,9 +433,11 @@ impl Machine {
         let mut watched = None;
         let mut next_woken = None;
         let mut left_with = None;
+        let mut reclaims = false;
         if !next.is_idle() {
             let state = state_of(&mut self.threads, next);
             watched = state.watched;
+            reclaims = state.errand.reclaims;
             left_with = state.known.is_named().then_some(state.known.priority);
             if let Some(absence) = state.come(at, event.cpu, known) {
                 next_woken = absence.waking.map(|waking| waking.at);
@@ -405,6 +448,7 @@ impl Machine {
         let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
         cpu.end_quantum(event.cpu, at, Some(leaving), observer);
         cpu.come(known, left_with, watched, at);
+        cpu.reclaim(event, at, reclaims, observer);
     }
 
     fn waking(

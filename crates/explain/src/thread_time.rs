@@ -28,7 +28,7 @@ use crate::blame::waker::{asleep, before_wakeup};
 use crate::blame::{Case, Scene, Window, blame};
 use crate::cause::Cause;
 use crate::explanation::Part;
-use crate::machine::{Absence, Machine};
+use crate::machine::{Absence, Activity, Machine};
 use crate::path::{Standing, legs};
 
 /// The recorded time of the threads with one name, divided.
@@ -41,6 +41,10 @@ pub struct ThreadTime {
     pub recorded: Nanos,
     /// On a CPU, interrupts included.
     pub on_cpu: Nanos,
+    /// How much of `on_cpu` the threads freed memory before they got some (direct reclaim), without
+    /// interrupts.
+    #[serde(default)]
+    pub reclaim: Nanos,
     /// Runnable, or with a timer that was due, and not on a CPU.
     pub runqueue_wait: Nanos,
     /// Asleep until something else came.
@@ -193,7 +197,10 @@ impl Stretch {
         let mut case = Case::new(scene, from, to);
         match kind {
             StretchKind::OnCpu { cpu: Some(cpu) } => {
-                case.spread(*cpu, from, to, |_, _| Some(Cause::OwnWork));
+                case.spread(*cpu, from, to, |_, slice| match slice.activity {
+                    Activity::Reclaim => Some(Cause::Reclaim),
+                    _ => Some(Cause::OwnWork),
+                });
             }
             StretchKind::OnCpu { cpu: None } => case.add(Cause::OwnWork, to - from),
             StretchKind::RunqueueWait(absence) => return runqueue_wait(scene, absence, from, to),

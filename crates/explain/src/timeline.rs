@@ -223,8 +223,8 @@ fn occupant(slice: &Slice, probe: ThreadId, scene: &Scene<'_>) -> Occupant {
     let names: &Dictionary = scene.names;
     match slice.activity {
         Activity::Idle { .. } => Occupant::Idle,
-        Activity::Thread if slice.thread == probe => Occupant::Probe,
-        Activity::Thread => {
+        Activity::Thread | Activity::Reclaim if slice.thread == probe => Occupant::Probe,
+        Activity::Thread | Activity::Reclaim => {
             Occupant::Thread { thread: scene.culprit(slice), asked: slice.need_resched }
         }
         Activity::Vector(vector) => Occupant::Vector { vector },

@@ -7,11 +7,13 @@ mod support;
 
 use proptest::prelude::*;
 use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums, shown};
-use tactus_explain::MatchOutcome;
 use tactus_explain::jobs::{
     DueBy, JobExplainer, JobExplanation, JobOptions, JobSegment, Jobs, LateJob, NoPeriod, jobs,
 };
-use tactus_model::recording::{Dictionary, EventKind, EventSource, Item, Recording, ThreadId};
+use tactus_explain::{MatchOutcome, Options, waits};
+use tactus_model::recording::{
+    Dictionary, EventKind, EventSource, Item, Reclaim, Recording, ThreadId,
+};
 use tactus_model::time::Nanos;
 
 const OPTIONS: JobOptions = JobOptions { period: None, deadline: None, slowest: 20, timelines: 20 };
@@ -186,6 +188,33 @@ fn a_thread_that_is_not_periodic_has_no_jobs() {
     assert!(matches!(aperiodic.reason, NoPeriod::Irregular(_)), "{aperiodic:?}");
 }
 
+/// `audio` sleeps for 4 ms after 1 ms of work, again and again.
+fn sleeper_for_durations() -> Recording {
+    let (mut script, audio) = stage();
+    for number in 1..20 {
+        let due = number * PERIOD;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        script.arm_relative(due + 998, 0, TIMER, due + PERIOD).switch(
+            due + 1000,
+            0,
+            SLEEPING,
+            IDLE,
+        );
+    }
+    script.into_recording()
+}
+
+#[test]
+fn regular_sleeps_for_a_duration_give_no_due_times_unless_the_period_is_given() {
+    let recording = sleeper_for_durations();
+    let found = find(&recording);
+    assert!(found.threads.is_empty(), "{found:?}");
+    let [aperiodic] = &found.aperiodic[..] else { panic!("{found:?}") };
+    assert!(matches!(aperiodic.reason, NoPeriod::Relative(_)), "{aperiodic:?}");
+    let options = JobOptions { period: Some(Nanos::from_micros(PERIOD)), ..OPTIONS };
+    assert_eq!(of_audio(find_with(&recording, options)).lengths.count, 17);
+}
+
 #[test]
 fn a_given_period_needs_no_regular_due_times() {
     let late: Vec<u64> = (0..40_u64).map(|number| number * number * number * 97 % 3500).collect();
@@ -285,4 +314,29 @@ proptest! {
         }
         followed(&recording).0.threads.iter().for_each(check);
     }
+}
+
+#[test]
+fn reclaim_on_the_cpu_is_no_work_of_the_thread() {
+    let (mut script, audio) = stage();
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    let begin = EventKind::ReclaimBegin { reclaim: Reclaim::Direct, order: 0 };
+    let end = EventKind::ReclaimEnd { reclaim: Reclaim::Direct, pages: 32 };
+    script.push_at(support::micros(56_000), 0, begin);
+    // It is preempted meanwhile, and goes on.
+    let hog = script.thread("hog", 200, 20);
+    script.switch(57_000, 0, PREEMPTED, hog).switch(57_500, 0, SLEEPING, audio);
+    script.push_at(support::micros(61_000), 0, end);
+    sleep(&mut script, 61_500, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let recording = script.into_recording();
+    let options = JobOptions { deadline: Some(Nanos::from_millis(5)), ..OPTIONS };
+    let audio = of_audio(find_with(&recording, options));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(shown(worst)[0], "4500 memory reclaim by the late thread itself");
+    let options = Options { threshold: Nanos::from_micros(100), slowest: 1, timelines: 0 };
+    let found = waits(&mut recording.reader(), options, |_, name| name == "audio");
+    let found = found.expect("a recording in memory cannot fail");
+    assert_eq!(found.names[0].time.reclaim, Nanos::from_micros(4500));
 }

@@ -202,3 +202,26 @@ fn the_result_for_one_name_does_not_depend_on_the_others() {
     }
     assert!(late >= 10, "only {late} names came late");
 }
+
+#[test]
+fn a_thread_that_is_named_later_ends_sleeps_by_its_name() {
+    let mut script = Script::new(2);
+    let (sleeper, waker) = (script.thread("sleeper", 100, 50), script.thread("waker", 200, 120));
+    // The waker runs since before the recording; its name comes with the switch from it.
+    script.appears(0, waker).noise(1, 0).wake(1000, 0, sleeper, 1);
+    script.switch(5, 1, PREEMPTED, sleeper).switch(20, 1, SLEEPING, IDLE);
+    script.switch(1010, 1, PREEMPTED, sleeper).switch(1100, 1, SLEEPING, IDLE);
+    script.switch(2000, 0, SLEEPING, IDLE);
+    let recording = script.into_recording();
+    let options = Options { threshold: Nanos::from_micros(1), slowest: 1, timelines: 0 };
+    let found = waits(&mut recording.reader(), options, |_, name| name == "sleeper");
+    let found = found.expect("a recording in memory cannot fail");
+    let enders: Vec<String> = found.names[0]
+        .time
+        .sleeps
+        .iter()
+        .flat_map(|row| &row.enders)
+        .map(|row| row.ender.to_string())
+        .collect();
+    assert!(enders.contains(&"waker".to_owned()), "{enders:?}");
+}

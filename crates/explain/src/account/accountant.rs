@@ -454,7 +454,7 @@ impl Observer for Books {
     }
 
     fn slice(&mut self, slice: Slice) {
-        if !matches!(slice.activity, Activity::Thread | Activity::Idle { .. }) {
+        if !slice.activity.is_thread() && !slice.activity.is_idle() {
             let cpu = self.cpu(slice.cpu);
             let length = slice.to - slice.from.max(cpu.known_from);
             cpu.during.interrupted = cpu.during.interrupted + length;

@@ -87,6 +87,7 @@ impl Scene<'_> {
             thread: Some(thread),
             priority,
             base,
+            or_higher: false,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::machine::Activity;
 /// Whether a CPU in this activity serves an interrupt or a softirq: it neither runs a thread nor
 /// is idle.
 pub(super) const fn is_one(activity: Activity) -> bool {
-    !matches!(activity, Activity::Idle { .. } | Activity::Thread)
+    !activity.is_idle() && !activity.is_thread()
 }
 
 /// The cause of time in which a CPU served an interrupt or a softirq; `None` if it
@@ -18,7 +18,7 @@ pub(super) const fn is_one(activity: Activity) -> bool {
 /// own time (DESIGN, "an irq or softirq span open").
 pub(super) fn cause(cpu: u32, activity: Activity, names: &Dictionary) -> Option<Cause> {
     match activity {
-        Activity::Idle { .. } | Activity::Thread => None,
+        Activity::Idle { .. } | Activity::Thread | Activity::Reclaim => None,
         Activity::Vector(InterruptVector::LocalTimer) => {
             Some(Cause::TimerWork { function: None, cpu })
         }
@@ -45,6 +45,6 @@ pub(crate) fn name(activity: Activity, names: &Dictionary) -> String {
         Activity::Timer { function } | Activity::JiffyTimer { function } => {
             names.function_name(function).to_owned()
         }
-        Activity::Idle { .. } | Activity::Thread => "?".to_owned(),
+        Activity::Idle { .. } | Activity::Thread | Activity::Reclaim => "?".to_owned(),
     }
 }

@@ -4,6 +4,12 @@
 //! in the queue of its CPU, so the kernel asks an idle or lower-ranked thread at once to
 //! reschedule, and chooses neither. Where events show that it did not ask, or chose one, the
 //! thread was not in the queue: its class or its control group had used up its runtime.
+//!
+//! The recording does not show which threads have a quota, so this alone names no rule. A budget
+//! is renewed by a timer of its own, and the throttled thread comes back then: a rule is named only
+//! before its timer, or if the scheduler chose a thread of lower rank for long. A thread that ran
+//! already when the other became runnable, and that was not asked, has a rank that no event shows:
+//! its class changed while it ran.
 
 use std::collections::BTreeMap;
 
@@ -31,21 +37,35 @@ const UNASKED_TICKS: usize = 4;
 /// time, so this alone proves nothing. It counts for a thread whose group was throttled before.
 const CHOSEN_AGAIN: usize = 2;
 
-/// How long a thread runs before a queued real-time thread only if that one is throttled: longer
-/// than any wakeup takes to arrive, shorter than a share of ordinary threads (50 ms).
-const LONG_TURN: Nanos = Nanos::from_millis(1);
+/// How long a CPU does something else while a thread is in its queue only if that one is not in the
+/// queue or has a lower rank: longer than any wakeup takes to arrive, shorter than the budgets that
+/// are in use.
+const LONG: Nanos = Nanos::from_millis(1);
 
 /// The timers that renew the runtime of control groups (`kernel/sched/fair.c`).
-const RENEWALS: [&str; 2] = ["sched_cfs_period_timer", "sched_cfs_slack_timer"];
+const QUOTA_RENEWALS: [&str; 2] = ["sched_cfs_period_timer", "sched_cfs_slack_timer"];
+
+/// The timer that renews the runtime of real-time threads (`kernel/sched/rt.c`).
+const REALTIME_RENEWALS: [&str; 1] = ["sched_rt_period_timer"];
+
+/// The timer that renews the runtime of a deadline thread or of the fair server
+/// (`kernel/sched/deadline.c`).
+const DEADLINE_RENEWALS: [&str; 1] = ["dl_task_timer"];
 
 /// The rule by which the waiter was throttled in each of the `pieces` of its CPU's time, which
 /// follow each other; `None` where it was not, as far as events show.
 pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<Throttle>> {
-    let period_ends = match waiter.priority.class() {
-        PriorityClass::Realtime(_) => served(scene, pieces, &["sched_rt_period_timer"]),
-        _ => Vec::new(),
+    let functions = match waiter.priority.class() {
+        PriorityClass::Realtime(_) => &REALTIME_RENEWALS[..],
+        PriorityClass::Deadline => &DEADLINE_RENEWALS,
+        PriorityClass::Ordinary { .. } => {
+            let mut rules = vec![None; pieces.len()];
+            add_quota(scene, waiter, pieces, &mut rules);
+            return rules;
+        }
     };
-    let withheld = |here: usize| withheld(scene, waiter, &pieces[here..], &period_ends);
+    let renewals = served(scene, pieces, functions);
+    let withheld = |here: usize| withheld(scene, waiter, pieces, here, &renewals);
     let mut rules: Vec<Option<Throttle>> = (0..pieces.len()).map(withheld).collect();
     // An event proves what holds since the event before.
     for here in (1..pieces.len()).rev() {
@@ -57,10 +77,22 @@ pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<
             rules[here - 1] = rules[here];
         }
     }
-    if waiter.priority.is_ordinary() {
-        add_quota(scene, waiter, pieces, &mut rules);
-    }
     rules
+}
+
+/// Whether the first of these pieces belongs to a turn of a thread that the waiter seems to
+/// outrank, which began before the waiter was in the queue, and an event shows that it was not
+/// asked to reschedule since. If no throttling explains it, that thread's class changed while it
+/// ran, which no event shows.
+pub(super) fn is_of_higher_rank(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> bool {
+    let (Some(slice), Some(noticed)) = (&pieces[0].slice, waiter.noticed) else { return false };
+    let slices = pieces.iter().map_while(|piece| piece.slice.as_ref());
+    let turn = slices.take_while(|other| is_same_turn(other, slice));
+    let mut unasked = turn.take_while(|other| waiter.passed_over(scene, other));
+    !slice.thread.is_idle()
+        && slice.thread_since < noticed
+        && unasked.any(|other| other.from >= noticed)
+        && !was_chosen_before_another(scene, slice)
 }
 
 impl Waiter {
@@ -73,43 +105,64 @@ impl Waiter {
     }
 }
 
-/// The rule by which the waiter was throttled when the first of these pieces began, if an event
-/// shows that it was.
+/// The rule by which a waiter above the ordinary class was throttled in the piece with the
+/// number `here`, if an event shows that it was.
 ///
-/// A wakeup of another CPU takes a moment to arrive, and a slice in that moment looks as if a
-/// real-time thread were throttled. Real-time throttling lasts until the timer of its period
-/// expires (`sched_rt_period_timer` in `kernel/sched/rt.c`), and since Linux 6.12 an ordinary
-/// thread runs meanwhile; so without one of the `period_ends`, only a long turn of a thread shows
-/// it.
+/// A wakeup of another CPU takes a moment to arrive, and a slice in that moment looks as if the
+/// waiter were throttled. So does a thread whose class changed while it ran. Throttling lasts until
+/// one of the `renewals`, and ends with it. A long turn of a thread that was chosen in place of a
+/// real-time thread is the fair server's.
 fn withheld(
     scene: &Scene<'_>,
     waiter: &Waiter,
     pieces: &[Piece],
-    period_ends: &[Instant<Monotonic>],
+    here: usize,
+    renewals: &[Instant<Monotonic>],
 ) -> Option<Throttle> {
-    let (slice, queued) = (pieces[0].slice.as_ref()?, waiter.queued?);
+    let (slice, queued) = (pieces[here].slice.as_ref()?, waiter.queued?);
     if slice.from < queued || !waiter.passed_over(scene, slice) {
         return None;
     }
-    match waiter.priority.class() {
-        PriorityClass::Deadline => Some(Throttle::Deadline),
-        PriorityClass::Ordinary { .. } => Some(Throttle::Cgroup),
-        PriorityClass::Realtime(_) if is_served(scene, waiter, slice) => Some(Throttle::FairServer),
-        PriorityClass::Realtime(_) => {
-            let is_ended = period_ends.last().is_some_and(|end| slice.from <= *end);
-            let is_long = || !slice.thread.is_idle() && is_long_turn(pieces, slice, queued);
-            (is_ended || is_long()).then_some(Throttle::Realtime)
-        }
+    let is_realtime = matches!(waiter.priority.class(), PriorityClass::Realtime(_));
+    if is_realtime && is_served(scene, waiter, slice) {
+        return Some(Throttle::FairServer);
     }
+    let later = renewals.partition_point(|renewal| *renewal < slice.from);
+    let ends = renewals.get(later).is_some_and(|renewal| {
+        let after = pieces.partition_point(|piece| piece.to <= *renewal + LONG);
+        let after = pieces.get(after).and_then(|piece| piece.slice.as_ref());
+        after.is_none_or(|slice| !waiter.passed_over(scene, slice))
+    });
+    if ends {
+        return Some(if is_realtime { Throttle::Realtime } else { Throttle::Deadline });
+    }
+    // Real-time throttling ends with its timer. The fair server ends with its own, on a tick.
+    let was_chosen = slice.thread_since >= queued || was_chosen_before_another(scene, slice);
+    let is_long = was_chosen && !slice.thread.is_idle() && is_long_turn(&pieces[here..], slice);
+    (is_realtime && is_long).then_some(Throttle::FairServer)
 }
 
-/// Whether the turn of `slice`, the first of these pieces, takes [`LONG_TURN`] since `queued`.
-fn is_long_turn(pieces: &[Piece], slice: &Slice, queued: Instant<Monotonic>) -> bool {
-    let since = slice.thread_since.max(queued);
+/// Whether another thread, of higher rank than the thread of a slice, waited in the queue of its
+/// CPU when its turn began: the scheduler chose it by a rule other than rank.
+fn was_chosen_before_another(scene: &Scene<'_>, slice: &Slice) -> bool {
+    let over = scene.log.absences_at(slice.thread_since);
+    over.chain(scene.machine.absences()).any(|absence| {
+        let (since, cpu) = match absence.queued {
+            None if absence.slept() => return false,
+            None => (absence.left_at, absence.left_cpu),
+            Some(queued) => queued,
+        };
+        let is_higher = !absence.priority.is_ordinary() && absence.priority < slice.priority;
+        is_higher && cpu == slice.cpu && since <= slice.thread_since
+    })
+}
+
+/// Whether the turn of `slice`, the first of these pieces, takes [`LONG`].
+fn is_long_turn(pieces: &[Piece], slice: &Slice) -> bool {
     let is_of_turn =
         |piece: &&Piece| piece.slice.as_ref().is_some_and(|other| is_same_turn(other, slice));
     let mut turn = pieces.iter().take_while(is_of_turn);
-    turn.any(|piece| piece.to - since >= LONG_TURN)
+    turn.any(|piece| piece.to - slice.thread_since >= LONG)
 }
 
 /// Whether the fair server let the thread of a slice run: its timer expired on this CPU since the
@@ -129,18 +182,18 @@ fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
                 true
             }
         })
-        .any(|other| is_timer(scene, other, &["dl_task_timer"]))
+        .any(|other| is_timer(scene, other, &DEADLINE_RENEWALS))
 }
 
 /// Finds throttling by the quota of a control group in the time of an ordinary thread.
 ///
 /// The group is throttled when one of its threads has used up the quota, until the quota is
 /// renewed. Therefore the time is cut at renewals and at turns of the group's threads, and in each
-/// stretch the waiter was throttled always or never.
+/// stretch that ends with a renewal the waiter was throttled always or never.
 fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [Option<Throttle>]) {
-    let renewals = served(scene, pieces, &RENEWALS);
-    // Without a renewal, only what is shown already counts.
-    if renewals.is_empty() && rules.iter().all(Option::is_none) {
+    let renewals = served(scene, pieces, &QUOTA_RENEWALS);
+    // Without a renewal, nothing shows a quota.
+    if renewals.is_empty() {
         return;
     }
     let mut start = 0;
@@ -152,14 +205,10 @@ fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [
         if !(renewed || of_group || end == pieces.len()) {
             continue;
         }
-        let (stretch, found) = (&pieces[start..end], &mut rules[start..end]);
-        let shown = found.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        let throttled =
-            match renewed && !of_group && (shown > 0 || is_passed_over(scene, waiter, stretch)) {
-                true => stretch.len(),
-                false => shown,
-            };
-        found[..throttled].fill(Some(Throttle::Cgroup));
+        let stretch = &pieces[start..end];
+        if renewed && !of_group && is_passed_over(scene, waiter, stretch) {
+            rules[start..end].fill(Some(Throttle::Cgroup));
+        }
         start = here + 1;
     }
 }
@@ -189,10 +238,14 @@ fn has_slept(scene: &Scene<'_>, thread: ThreadId, left: Instant<Monotonic>) -> b
         .is_none_or(|absence| absence.slept())
 }
 
-/// Whether the scheduler would have chosen an ordinary waiter in a stretch: it did not ask a
-/// thread that had used up its slice, or it asked a thread and chose it again and again.
+/// Whether the scheduler would have chosen an ordinary waiter in a stretch: its CPU was idle for
+/// long, or it did not ask a thread that had used up its slice. Of a thread that was throttled
+/// before, also any idle moment shows it, or a thread that it asked and chose again and again.
 fn is_passed_over(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> bool {
     let has_quota = scene.log.was_throttled(waiter.thread);
+    if longest_idle(scene, waiter, stretch) >= if has_quota { Nanos::from_nanos(1) } else { LONG } {
+        return true;
+    }
     let mut unasked = 0;
     let mut asked: BTreeMap<ThreadId, (bool, usize)> = BTreeMap::new();
     let mut before: Option<&Slice> = None;
@@ -216,6 +269,26 @@ fn is_passed_over(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> bool
         }
     }
     false
+}
+
+/// The longest time in a stretch for which the CPU was idle while the waiter was surely in its
+/// queue, and was not asked to reschedule.
+fn longest_idle(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> Nanos {
+    let Some(queued) = waiter.queued else { return Nanos::ZERO };
+    let (mut idle, mut longest) = (Nanos::ZERO, Nanos::ZERO);
+    for piece in stretch {
+        idle = match &piece.slice {
+            Some(slice) if slice.thread.is_idle() && slice.from >= queued => {
+                match waiter.passed_over(scene, slice) {
+                    true => idle + piece.length(),
+                    false => Nanos::ZERO,
+                }
+            }
+            _ => Nanos::ZERO,
+        };
+        longest = longest.max(idle);
+    }
+    longest
 }
 
 /// When timers that call one of these `functions` were served, on any CPU, from the first of the

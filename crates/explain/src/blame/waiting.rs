@@ -8,12 +8,15 @@ use super::late_interrupt::idle_exit;
 use super::site::{Interrupted, gave_way, interrupted_thread};
 use super::throttling;
 use crate::cause::{Cause, Hold};
-use crate::machine::{Absence, Activity, Slice, Waker};
+use crate::machine::{Absence, Slice, Waker};
 
 /// How long a thread that was asked to reschedule may take for the switch itself: the
 /// end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the median, below
 /// 20 µs while events are recorded. More time means a preemption-off section.
 const SWITCH_MAX: Nanos = Nanos::from_micros(20);
+
+/// How long a wakeup of another CPU may take to arrive, an IRQ-off section there included.
+const ARRIVAL_MAX: Nanos = Nanos::from_millis(1);
 
 /// Divides the time in which the thread of `absence` was runnable and did not run.
 pub(super) fn wait(
@@ -67,16 +70,13 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
     let scene = case.scene;
     let Queue { cpu, from, to, moved } = *queue;
     let pieces = scene.pieces(cpu, from, to);
-    let waiter = Waiter::of(absence, from);
+    let waiter = Waiter::of(absence, cpu, from);
     let throttled = throttling::find(scene, &waiter, &pieces);
-    let is_throttled = throttled.iter().any(Option::is_some);
     let sections = sections(scene, absence, &waiter, &pieces);
     case.spread_pieces(cpu, &pieces, |piece, slice| {
-        if is_throttled {
-            let within = pieces.partition_point(|whole| whole.to <= piece.from);
-            if let Some(rule) = throttled.get(within).copied().flatten() {
-                return Some(Cause::Throttling { rule });
-            }
+        let within = pieces.partition_point(|whole| whole.to <= piece.from);
+        if let Some(rule) = throttled.get(within).copied().flatten() {
+            return Some(Cause::Throttling { rule });
         }
         if slice.activity.is_idle() {
             return Some(match absence.back_at_min {
@@ -89,6 +89,13 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
         }
         if moved && is_stopper(scene, slice) {
             return Some(Cause::Moved);
+        }
+        if pieces
+            .get(within..)
+            .is_some_and(|here| throttling::is_of_higher_rank(scene, &waiter, here))
+        {
+            let thread = scene.culprit(slice).of_rank(waiter.priority);
+            return Some(Cause::OtherThread { thread });
         }
         if !waiter.had_asked(slice) {
             return None;
@@ -112,16 +119,20 @@ pub(super) struct Waiter {
     since: Instant<Monotonic>,
     /// Since when it was surely in the queue; `None` if that was not recorded.
     pub(super) queued: Option<Instant<Monotonic>>,
+    /// Since when its CPU surely knows that: a wakeup of another CPU takes a moment to arrive.
+    pub(super) noticed: Option<Instant<Monotonic>>,
 }
 
 impl Waiter {
-    /// The thread of `absence`, which waits on one queue since `since`.
-    fn of(absence: &Absence, since: Instant<Monotonic>) -> Self {
+    /// The thread of `absence`, which waits on the queue of `cpu` since `since`.
+    fn of(absence: &Absence, cpu: u32, since: Instant<Monotonic>) -> Self {
         let queued = match absence.queued {
             Some((at, _)) => Some(at.max(since)),
             None => (!absence.slept()).then_some(since),
         };
-        Self { thread: absence.thread, priority: absence.priority, since, queued }
+        let is_local = absence.waking.is_none_or(|waking| waking.cpu == cpu);
+        let noticed = queued.map(|queued| if is_local { queued } else { queued + ARRIVAL_MAX });
+        Self { thread: absence.thread, priority: absence.priority, since, queued, noticed }
     }
 
     /// Whether the scheduler must prefer the waiter to the thread of a slice.
@@ -180,7 +191,7 @@ fn sections(
     let mut sections: Vec<Section> = Vec::new();
     for piece in pieces {
         let Some(slice) = &piece.slice else { continue };
-        if slice.activity != Activity::Thread || !waiter.had_asked(slice) {
+        if !slice.activity.is_thread() || !waiter.had_asked(slice) {
             continue;
         }
         // The pieces of a turn follow each other.

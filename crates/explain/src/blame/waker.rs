@@ -199,6 +199,7 @@ fn running(case: &mut Case<'_>, cpu: u32, from: Instant<Monotonic>, to: Instant<
         Activity::Idle { state } => Some(Cause::IdleExit { cpu: slice.cpu, state }),
         // Interrupt handling is already excluded from the divided time.
         Activity::Thread
+        | Activity::Reclaim
         | Activity::Vector(_)
         | Activity::Irq { .. }
         | Activity::Softirq(_)

@@ -317,6 +317,7 @@ impl JobExplainer {
                 parts: explained.parts.clone(),
             });
         }
+        self.log.learn(open.thread, &explained.parts);
         thread.tally.take(explained);
     }
 
@@ -373,7 +374,7 @@ impl Thread {
         }
         let (due, periods) = match self.schedule.source {
             // A due time off the grid begins a new one.
-            Source::Timer => (turn.due, period.whole(spacing).unwrap_or(1)),
+            Source::Timer | Source::RelativeTimer => (turn.due, period.whole(spacing).unwrap_or(1)),
             Source::Thread(_) | Source::Interrupt(_) | Source::Mark => {
                 self.grid.next(turn.due, period)
             }
@@ -391,7 +392,9 @@ impl Thread {
         let free = match turn.source {
             // What it did before the mark is not known to belong to the previous job.
             Source::Mark => due,
-            Source::Timer | Source::Thread(_) | Source::Interrupt(_) => turn.left,
+            Source::Timer | Source::RelativeTimer | Source::Thread(_) | Source::Interrupt(_) => {
+                turn.left
+            }
         };
         self.job = Some(Job { due, free, started, outcome: turn.outcome() });
     }
@@ -453,7 +456,7 @@ impl Thread {
 
 fn due_by(source: Source, machine: &Machine, names: &Dictionary) -> DueBy {
     match source {
-        Source::Timer => DueBy::Timer,
+        Source::Timer | Source::RelativeTimer => DueBy::Timer,
         Source::Mark => DueBy::Mark,
         Source::Thread(thread) => DueBy::Thread { thread: blame::culprit(thread, machine, names) },
         Source::Interrupt(activity) => {

@@ -156,7 +156,8 @@ impl Rhythm {
     }
 
     /// The schedule: by its timers if they are regular, otherwise by its own marks, or by the
-    /// regular waker that woke it most often. With the period `given`, by the source that fits it best.
+    /// regular waker that woke it most often. With the period `given`, by the source that fits it
+    /// best; only then may it be sleeps for a duration.
     pub(super) fn schedule(&self, given: Option<Nanos>) -> Result<Schedule, NoPeriod> {
         if let Some(length) = given {
             return self.with_given(length);
@@ -167,15 +168,19 @@ impl Rhythm {
                 Source::Timer => 0,
                 Source::Mark => 1,
                 Source::Thread(_) | Source::Interrupt(_) => 2,
+                Source::RelativeTimer => 3,
             };
             (rank, usize::MAX - dues.count)
         });
         let mut why = None;
         for dues in sources {
             match Period::find(&dues.spacings) {
+                Ok(period) if dues.source == Source::RelativeTimer => {
+                    why = why.or(Some(NoPeriod::Relative(period)));
+                }
                 Ok(period) => return Ok(Schedule { source: dues.source, period }),
-                Err(reason @ NoPeriod::Irregular(_)) => why = why.or(Some(reason)),
                 Err(NoPeriod::TooFew { .. }) => {}
+                Err(reason) => why = why.or(Some(reason)),
             }
         }
         Err(why.unwrap_or(NoPeriod::TooFew { spacings: self.most_spacings() }))

@@ -31,6 +31,9 @@ pub enum NoPeriod {
     },
     /// Fewer than the share [`FIT_MIN`] of the spacings fit their median.
     Irregular(Period),
+    /// The thread sleeps regularly, but for durations: what it sleeps until depends on when it
+    /// went to sleep, so a late job has no due time to be late for.
+    Relative(Period),
 }
 
 impl Period {

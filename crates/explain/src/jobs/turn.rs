@@ -3,21 +3,32 @@
 use tactus_model::recording::{Dictionary, Event, EventKind, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use crate::machine::{Absence, Activity, Machine, Observer, TimerFire, Waker};
+use crate::machine::{Absence, Activity, Armed, Machine, Observer, TimerFire, Waker};
 use crate::outcome::MatchOutcome;
 use crate::symbol::source_name;
 
 /// What ends the sleeps of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Its timers.
+    /// Its timers, each armed for a time.
     Timer,
+    /// Its timers, each armed for a duration: sleeps from wherever the thread is.
+    RelativeTimer,
     /// A thread that wakes it.
     Thread(ThreadId),
     /// An interrupt or a softirq that wakes it.
     Interrupt(Activity),
     /// Marks that the thread writes at the beginning of its jobs.
     Mark,
+}
+
+impl Source {
+    fn of_timer(armed: Option<Armed>) -> Self {
+        match armed.is_some_and(|armed| armed.is_relative) {
+            true => Self::RelativeTimer,
+            false => Self::Timer,
+        }
+    }
 }
 
 /// The possible end of a job and beginning of the next.
@@ -39,7 +50,7 @@ impl Turn {
         match (self.source, self.sleep) {
             (Source::Mark, _) => MatchOutcome::Marked,
             (_, None) => MatchOutcome::AlreadyPast,
-            (Source::Timer, Some(_)) => MatchOutcome::Timer,
+            (Source::Timer | Source::RelativeTimer, Some(_)) => MatchOutcome::Timer,
             (Source::Thread(_), Some(_)) => MatchOutcome::WokenByThread,
             (Source::Interrupt(_), Some(_)) => MatchOutcome::WokenByInterrupt,
         }
@@ -97,7 +108,9 @@ fn after_sleep(absence: Absence) -> Option<Turn> {
     let waking = absence.waking.filter(|_| absence.slept())?;
     let (source, due) = match waking.by {
         // How a timer was armed is unknown only at the beginning of a recording.
-        Waker::Timer(fire) => (Source::Timer, fire.soft_expires().unwrap_or(fire.irq_at)),
+        Waker::Timer(fire) => {
+            (Source::of_timer(fire.armed), fire.soft_expires().unwrap_or(fire.irq_at))
+        }
         Waker::Interrupt(activity) => (Source::Interrupt(activity), waking.at),
         Waker::Thread(thread) => (Source::Thread(thread), waking.at),
     };
@@ -115,7 +128,8 @@ fn without_sleep(fire: &TimerFire, machine: &Machine, names: &Dictionary) -> Opt
         return None;
     }
     let (due, left) = (fire.on_monotonic(armed.soft_expires.max(Nanos::ZERO)), armed.at);
-    Some(Turn { thread: armed.by, source: Source::Timer, due, left, sleep: None })
+    let (thread, source) = (armed.by, Source::of_timer(Some(armed)));
+    Some(Turn { thread, source, due, left, sleep: None })
 }
 
 impl Observer for Heard {

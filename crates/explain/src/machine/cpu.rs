@@ -32,6 +32,8 @@ pub(super) struct Known {
     pub(super) thread: ThreadId,
     pub(super) name: NameId,
     pub(super) priority: Priority,
+    /// Its own priority, if it inherits another through a lock.
+    pub(super) own: Option<Priority>,
 }
 
 impl Known {
@@ -51,6 +53,8 @@ pub struct Cpu {
     named: bool,
     /// Another priority that the current thread had when it left a CPU last or came to this one.
     other_priority: Option<Priority>,
+    /// Whether the current thread reclaims memory.
+    reclaims: bool,
     thread_since: Instant<Monotonic>,
     pub(super) watched: Option<u16>,
     need_resched: bool,
@@ -95,9 +99,11 @@ impl Cpu {
                 thread: ThreadId::IDLE,
                 name: NameId::UNKNOWN,
                 priority: UNKNOWN_PRIORITY,
+                own: None,
             },
             named: false,
             other_priority: None,
+            reclaims: false,
             thread_since: start,
             watched: None,
             need_resched: false,
@@ -163,6 +169,7 @@ impl Cpu {
         match self.depth.checked_sub(1) {
             Some(top) => self.spans[top].activity,
             None if self.current.thread.is_idle() => Activity::Idle { state: self.idle_state },
+            None if self.reclaims => Activity::Reclaim,
             None => Activity::Thread,
         }
     }
@@ -309,6 +316,20 @@ impl Cpu {
         self.idle_state = state;
     }
 
+    /// The current thread reclaims memory from here on, or no more.
+    pub(super) fn reclaim(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        reclaims: bool,
+        observer: &mut impl Observer,
+    ) {
+        if reclaims != self.reclaims {
+            self.close_slice(event, at, observer);
+            self.reclaims = reclaims;
+        }
+    }
+
     /// Ends the current slice here.
     pub(super) fn close_slice(
         &mut self,
@@ -380,15 +401,37 @@ impl Cpu {
     }
 
     /// The higher and, if its class or real-time priority changed, the lower priority of the
-    /// current thread.
+    /// current thread; its own priority, if it inherits another.
     fn rank(&self) -> (Priority, Option<Priority>) {
         let current = self.current.priority;
+        if self.current.own.is_some() {
+            return (current, self.current.own);
+        }
         match self.other_priority {
             Some(other) if !(other.is_ordinary() && current.is_ordinary()) && other != current => {
                 (current.min(other), Some(current.max(other)))
             }
             _ => (current, None),
         }
+    }
+
+    /// The current thread inherits a priority from here on, or returns to its own.
+    pub(super) fn inherit(
+        &mut self,
+        cpu: u32,
+        at: Instant<Monotonic>,
+        known: Known,
+        observer: &mut impl Observer,
+    ) {
+        if at > self.slice_from
+            && let Some(slice) = self.open_slice(cpu, at)
+        {
+            observer.slice(slice);
+        }
+        self.slice_from = at;
+        self.current.priority = known.priority;
+        self.current.own = known.own;
+        self.other_priority = None;
     }
 
     /// Makes `known` the current thread, which left its last CPU with priority `left_with`.
@@ -409,6 +452,7 @@ impl Cpu {
         self.current = known;
         self.named = true;
         self.other_priority = None;
+        self.reclaims = false;
         self.watched = watched;
         self.thread_since = at;
         self.need_resched = false;

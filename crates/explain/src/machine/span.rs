@@ -16,6 +16,9 @@ pub enum Activity {
     },
     /// The CPU runs its thread.
     Thread,
+    /// The CPU runs its thread, which frees memory before it gets some (direct reclaim).
+    #[doc(alias = "mm_vmscan_direct_reclaim_begin")]
+    Reclaim,
     /// The CPU serves an interrupt of its own.
     Vector(InterruptVector),
     /// The CPU serves a device.
@@ -43,6 +46,11 @@ impl Activity {
     /// Whether the CPU does nothing.
     pub const fn is_idle(self) -> bool {
         matches!(self, Self::Idle { .. })
+    }
+
+    /// Whether the CPU runs its thread.
+    pub const fn is_thread(self) -> bool {
+        matches!(self, Self::Thread | Self::Reclaim)
     }
 
     /// Whether this is a whole interrupt or softirq, not a part of one.

@@ -64,7 +64,7 @@ pub(super) struct ThreadState {
 
 impl ThreadState {
     pub(super) const fn unknown(thread: ThreadId) -> Self {
-        let known = Known { thread, name: NameId::UNKNOWN, priority: UNKNOWN_PRIORITY };
+        let known = Known { thread, name: NameId::UNKNOWN, priority: UNKNOWN_PRIORITY, own: None };
         Self {
             known,
             watched: None,
@@ -172,7 +172,8 @@ impl ThreadState {
 
     /// The thread was just made and waits for its first turn.
     pub(super) fn begin(&mut self, at: Instant<Monotonic>, waking: Waking, wakeup: Wakeup) {
-        self.known = Known { thread: wakeup.thread, name: wakeup.name, priority: wakeup.priority };
+        let Wakeup { thread, name, priority, .. } = wakeup;
+        self.known = Known { thread, name, priority, own: None };
         self.present = false;
         self.absence = Some(Absence {
             thread: self.known.thread,

@@ -17,6 +17,9 @@ pub struct Armed {
     pub watched: Option<u16>,
     /// The function it will call.
     pub function: FunctionId,
+    /// Whether the thread asked for a duration from then on, not for a time.
+    #[doc(alias = "TIMER_ABSTIME")]
+    pub is_relative: bool,
     /// The latest expiry, on the timer's own clock.
     pub expires: Nanos,
     /// The earliest expiry, on the timer's own clock.
@@ -44,6 +47,9 @@ pub struct TimerFire {
     /// How it was armed, if that was recorded.
     pub armed: Option<Armed>,
 }
+
+/// The bit of a timer's mode that makes its expiry relative (`HRTIMER_MODE_REL`).
+pub(super) const RELATIVE: u8 = 1;
 
 impl TimerFire {
     /// The maximum difference between a timer's own clock and the monotonic clock at

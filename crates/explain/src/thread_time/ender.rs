@@ -8,7 +8,7 @@ use tactus_model::time::{Instant, Nanos};
 
 use super::classify::ended_by_own_timer;
 use crate::blame::Scene;
-use crate::machine::{Absence, Activity, Waker, Waking};
+use crate::machine::{Absence, Activity, Machine, Waker, Waking};
 
 /// What ended a sleep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,16 +90,27 @@ impl EnderKey {
                 Activity::Timer { function } | Activity::JiffyTimer { function } => {
                     Self::Timer(function)
                 }
-                Activity::Idle { .. } | Activity::Thread => Self::Unknown,
+                Activity::Idle { .. } | Activity::Thread | Activity::Reclaim => Self::Unknown,
             },
         }
     }
 
-    /// The same with all threads of one name together.
-    pub(super) const fn by_name(self) -> Self {
+    /// The same with all threads of one name together. A thread whose name is not known yet stays
+    /// apart.
+    pub(super) fn by_name(self) -> Self {
         match self {
-            Self::Thread(_, name) => Self::Thread(ThreadId::IDLE, name),
+            Self::Thread(_, name) if name != NameId::UNKNOWN => Self::Thread(ThreadId::IDLE, name),
             other => other,
+        }
+    }
+
+    /// The same by name, with the name that the thread has by now.
+    pub(super) fn by_later_name(self, machine: &Machine) -> Self {
+        match self {
+            Self::Thread(thread, NameId::UNKNOWN) => {
+                Self::Thread(ThreadId::IDLE, machine.known(thread).0)
+            }
+            other => other.by_name(),
         }
     }
 

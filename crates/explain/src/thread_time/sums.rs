@@ -7,7 +7,7 @@ use super::classify::{Classifier, SleepId};
 use super::ender::EnderKey;
 use super::{BlockedStretch, EnderRow, SleepRow, Slept, ThreadTime, blocked};
 use crate::blame::Scene;
-use crate::machine::Absence;
+use crate::machine::{Absence, Machine};
 use crate::number_map::NumberMap;
 use crate::task::Options;
 
@@ -22,6 +22,7 @@ const ENDERS_MAX: usize = 64;
 pub(crate) struct Sums {
     recorded: Nanos,
     on_cpu: Nanos,
+    reclaim: Nanos,
     runqueue_wait: Nanos,
     unknown: Nanos,
     sleeps: Vec<(SleepId, SleepSums)>,
@@ -132,7 +133,7 @@ impl ThreadTimes {
         row.max = row.max.max(slept);
         row.runqueue_wait = row.runqueue_wait + waited;
         let ender = EnderKey::of(absence, scene);
-        row.end(ender.by_name(), slept);
+        row.end(ender.by_name(), 1, slept);
         let sleep = self.classifier.sleep(id);
         if sleep.reason.is_choice() || !row.would_keep(slept, followed.options) {
             return;
@@ -148,11 +149,12 @@ impl ThreadTimes {
         absence.slept() && !self.classifier.sleep(id).reason.is_choice()
     }
 
-    /// The sums, with names.
-    pub(crate) fn finish(&self, sums: Sums, names: &Dictionary) -> ThreadTime {
+    /// The sums, with the names that are known at the end.
+    pub(crate) fn finish(&self, sums: Sums, machine: &Machine, names: &Dictionary) -> ThreadTime {
         let mut time = ThreadTime {
             recorded: sums.recorded,
             on_cpu: sums.on_cpu,
+            reclaim: sums.reclaim.min(sums.on_cpu),
             runqueue_wait: sums.runqueue_wait,
             unknown: sums.unknown,
             ..ThreadTime::default()
@@ -164,7 +166,7 @@ impl ThreadTimes {
                 false => &mut time.blocked,
             };
             *kind = *kind + row.time;
-            time.sleeps.push(row.finish(sleep, names));
+            time.sleeps.push(row.finish(sleep, machine, names));
         }
         time.sleeps.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.sleep.cmp(&b.sleep)));
         time
@@ -182,6 +184,11 @@ pub(crate) struct Follow {
 }
 
 impl Sums {
+    /// A thread reclaimed memory on a CPU for this time, which also counts as time on the CPU.
+    pub(crate) fn reclaim(&mut self, time: Nanos) {
+        self.reclaim = self.reclaim + time;
+    }
+
     fn of(&mut self, id: SleepId) -> &mut SleepSums {
         let known = self.sleeps.iter().position(|(other, _)| *other == id);
         let place = known.unwrap_or_else(|| {
@@ -193,15 +200,15 @@ impl Sums {
 }
 
 impl SleepSums {
-    fn end(&mut self, ender: EnderKey, slept: Nanos) {
+    fn end(&mut self, ender: EnderKey, times: u64, slept: Nanos) {
         let known = self.enders.iter_mut().find(|(other, ..)| *other == ender);
         if let Some((_, count, time)) = known {
-            *count += 1;
+            *count += times;
             *time = *time + slept;
         } else if self.enders.len() < ENDERS_MAX || ender == EnderKey::Others {
-            self.enders.push((ender, 1, slept));
+            self.enders.push((ender, times, slept));
         } else {
-            self.end(EnderKey::Others, slept);
+            self.end(EnderKey::Others, times, slept);
         }
     }
 
@@ -217,7 +224,10 @@ impl SleepSums {
         self.longest.truncate(options.slowest);
     }
 
-    fn finish(self, sleep: super::Sleep, names: &Dictionary) -> SleepRow {
+    fn finish(mut self, sleep: super::Sleep, machine: &Machine, names: &Dictionary) -> SleepRow {
+        for (ender, times, slept) in std::mem::take(&mut self.enders) {
+            self.end(ender.by_later_name(machine), times, slept);
+        }
         let Self { count, time, max, runqueue_wait, enders, longest } = self;
         let enders = enders.into_iter();
         let mut enders: Vec<EnderRow> = enders

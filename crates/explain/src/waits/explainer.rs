@@ -15,7 +15,7 @@ use crate::explainer::AFTERMATH;
 use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
-use crate::machine::{Absence, Machine, Observer, Quantum, Waker};
+use crate::machine::{Absence, Activity, Machine, Observer, Quantum, Slice, Waker};
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
 use crate::segments::Segment;
@@ -99,6 +99,8 @@ struct Ends(Vec<Ended>);
 enum Ended {
     Absence(Absence),
     Quantum(Quantum),
+    /// Of the thread and for the time that it reclaimed memory.
+    Reclaim(ThreadId, Nanos),
 }
 
 impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
@@ -148,6 +150,13 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             match self.ends.0[index] {
                 Ended::Absence(absence) => self.take_absence(&absence, absence.back_at, names),
                 Ended::Quantum(quantum) => self.take_quantum(&quantum, names),
+                Ended::Reclaim(thread, time) => {
+                    if let Some(number) = self.number(thread, self.machine.known(thread), names)
+                        && let Some(name) = self.names.get_mut(&number)
+                    {
+                        name.sums.reclaim(time);
+                    }
+                }
             }
         }
     }
@@ -242,7 +251,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         self.end(names);
         let (times, named) = (&self.times, self.names.into_iter());
         let mut named: Vec<WaitExplanation> =
-            named.map(|(number, name)| name.finish(number, times, names)).collect();
+            named.map(|(number, name)| name.finish(number, times, &self.machine, names)).collect();
         named.sort_by(|a, b| b.delayed().cmp(&a.delayed()).then_with(|| a.name.cmp(&b.name)));
         let others: BTreeSet<&str> = self.others.iter().map(|name| names.name(*name)).collect();
         let others = others.into_iter().map(str::to_owned).collect();
@@ -360,7 +369,13 @@ impl Name {
         }
     }
 
-    fn finish(self, number: u64, times: &ThreadTimes, names: &Dictionary) -> WaitExplanation {
+    fn finish(
+        self,
+        number: u64,
+        times: &ThreadTimes,
+        machine: &Machine,
+        names: &Dictionary,
+    ) -> WaitExplanation {
         let mut threads: Vec<ThreadId> = self.threads.into_keys().map(ThreadId).collect();
         threads.sort_unstable();
         // Segments are reported only for a probe's samples.
@@ -378,7 +393,7 @@ impl Name {
             priority: self.priority,
             lengths: self.lengths.to_record(),
             explanation,
-            time: times.finish(self.sums, names),
+            time: times.finish(self.sums, machine, names),
         }
     }
 }
@@ -397,6 +412,12 @@ fn outcome(absence: &Absence) -> MatchOutcome {
 }
 
 impl Observer for Ends {
+    fn slice(&mut self, slice: Slice) {
+        if slice.activity == Activity::Reclaim {
+            self.0.push(Ended::Reclaim(slice.thread, slice.to - slice.from));
+        }
+    }
+
     fn absence(&mut self, absence: &Absence) {
         self.0.push(Ended::Absence(*absence));
     }

@@ -7,6 +7,7 @@ mod late_interrupt;
 mod missing_switch;
 mod observer;
 mod outcome;
+#[expect(dead_code, reason = "another test uses the rest")]
 #[path = "../support/mod.rs"]
 mod support;
 mod thread;
@@ -20,7 +21,7 @@ use tactus_explain::{
     Unmatched,
 };
 use tactus_model::probe::SleepMethod;
-use tactus_model::recording::{InterruptVector, Softirq};
+use tactus_model::recording::{EventKind, InterruptVector, Priority, Softirq, ThreadId};
 use tactus_model::time::Nanos;
 
 /// Two CPUs. The probe (fifo:90) has gone to sleep on CPU 0 with its timer armed for

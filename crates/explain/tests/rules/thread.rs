@@ -151,3 +151,19 @@ fn the_stopper_thread_that_moves_the_late_thread_is_a_move() {
     let explained = script.explain_one(probe, 1000, 1220);
     assert_eq!(shown(&explained)[0], "180 moved to another CPU (affinity or balance)");
 }
+
+#[test]
+fn a_thread_reads_with_its_own_priority_and_the_one_that_it_inherits() {
+    let Stage { mut script, probe, hog } = stage_of(69, 120);
+    let inherits = |old: i16, new: i16| EventKind::InheritPriority {
+        thread: ThreadId(hog.id),
+        old: Priority(old),
+        new: Priority(new),
+    };
+    script.push_at(support::micros(900), 1, inherits(120, 49));
+    script.timer_wakes(1002, 0, probe, false);
+    script.push_at(support::micros(5000), 0, inherits(49, 120));
+    script.need_resched(0).noise(5001, 0).switch(5010, 0, PREEMPTED, probe);
+    let shown = shown(&script.explain_one(probe, 1000, 5012));
+    assert_eq!(shown[0], "3993 thread hog (200, other raised to rt:50)", "{shown:?}");
+}

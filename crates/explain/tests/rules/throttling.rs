@@ -51,7 +51,7 @@ fn behind_an_ordinary_thread(came: u64) -> Vec<String> {
 #[test]
 fn a_moment_of_an_ordinary_thread_is_not_throttling() {
     let long = behind_an_ordinary_thread(51_100);
-    assert_eq!(long[0], "50000 real-time throttling (sched_rt_runtime_us)", "{long:?}");
+    assert_eq!(long[0], "50000 fair server running ordinary threads", "{long:?}");
     let moment = behind_an_ordinary_thread(1500);
     assert_eq!(moment[0], "400 thread ordinary (300, other)", "{moment:?}");
 }
@@ -155,4 +155,76 @@ fn fair_server_threads_are_named_however_many_take_turns() {
     script.switch(51_100, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 51_102);
     assert_eq!(shown(&explained)[0], "50000 fair server running ordinary threads");
+}
+
+#[test]
+fn the_fair_server_is_named_for_a_thread_that_wakes_while_it_serves() {
+    let Stage { mut script, probe, hog } = stage_of(49, 59);
+    let ordinary = script.thread("ordinary", 300, 120);
+    // The real-time hog has to leave, then the probe wakes.
+    script.switch(500, 0, PREEMPTED, ordinary);
+    script.timer_wakes(1002, 0, probe, false);
+    for tick in 1..10 {
+        script.vector_entry(tick * 4000, 0, InterruptVector::LocalTimer);
+        script.vector_exit(tick * 4000 + 6, 0, InterruptVector::LocalTimer);
+    }
+    script.switch(40_000, 0, PREEMPTED, probe).switch(40_500, 0, SLEEPING, hog);
+    let shown = shown(&script.explain_one(probe, 1000, 40_002));
+    assert!(shown[0].ends_with("fair server running ordinary threads"), "{shown:?}");
+}
+
+/// A `hog` that makes itself a real-time thread while it runs, and an ordinary one again before it
+/// leaves; the probe wakes meanwhile. A timer that calls `function` expires at `served`.
+fn behind_a_thread_of_changed_class(function: &str, served: u64) -> Vec<String> {
+    let Stage { mut script, probe, .. } = stage_of(69, 120);
+    script.timer_wakes(1002, 0, probe, false);
+    for tick in 1..4 {
+        let at = tick * 4000;
+        script.vector_entry(at, 0, InterruptVector::LocalTimer);
+        script.vector_exit(at + 6, 0, InterruptVector::LocalTimer);
+    }
+    script.vector_entry(served, 1, InterruptVector::LocalTimer);
+    script.expire(served + 1, served + 5, 1, 0x55, function);
+    script.vector_exit(served + 6, 1, InterruptVector::LocalTimer);
+    script.need_resched(0).switch(14_000, 0, PREEMPTED, probe);
+    shown(&script.explain_one(probe, 1000, 14_002))
+}
+
+#[test]
+fn a_thread_whose_class_changed_while_it_ran_is_named_and_not_throttling() {
+    // The period of the real-time runtime ends during the wait too, and does not end it.
+    for function in ["hrtimer_wakeup", "sched_rt_period_timer"] {
+        let shown = behind_a_thread_of_changed_class(function, 9000);
+        assert_eq!(
+            shown[0], "12975 thread hog (200, other raised to rt:30 or higher)",
+            "{shown:?}"
+        );
+        assert!(!shown.iter().any(|cause| cause.contains("throttling")), "{shown:?}");
+    }
+    let ended = behind_a_thread_of_changed_class("sched_rt_period_timer", 13_980);
+    assert!(ended[0].ends_with("real-time throttling (sched_rt_runtime_us)"), "{ended:?}");
+}
+
+/// An ordinary probe waits while its CPU is idle for `idle`; then a timer that calls `function`
+/// expires there, and `hog` runs before the probe.
+fn idle_before_an_ordinary_thread(idle: u64, function: &str) -> Vec<String> {
+    let Stage { mut script, probe, hog } = stage_of(120, 120);
+    script.timer_wakes(1051, 0, probe, false);
+    script.switch(1060, 0, SLEEPING, IDLE).idle_entry(1062, 0, 1).idle_exit(1060 + idle, 0);
+    script.switch(1062 + idle, 0, PREEMPTED, hog);
+    script.vector_entry(20_000, 0, InterruptVector::LocalTimer);
+    script.expire(20_001, 20_005, 0, 0x55, function).need_resched(0);
+    script.vector_exit(20_006, 0, InterruptVector::LocalTimer);
+    script.switch(20_010, 0, PREEMPTED, probe);
+    shown(&script.explain_one(probe, 1000, 20_012))
+}
+
+#[test]
+fn an_idle_moment_is_no_throttling_although_another_group_has_a_quota() {
+    for (idle, function) in [(40, "sched_cfs_period_timer"), (3000, "tick_nohz_handler")] {
+        let shown = idle_before_an_ordinary_thread(idle, function);
+        assert!(!shown.iter().any(|cause| cause.contains("throttling")), "{idle}: {shown:?}");
+    }
+    let throttled = idle_before_an_ordinary_thread(3000, "sched_cfs_period_timer");
+    assert!(throttled[0].ends_with("control group throttling (cpu.max)"), "{throttled:?}");
 }

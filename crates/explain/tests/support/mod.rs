@@ -242,6 +242,16 @@ impl Script {
         self.arm_function(at, cpu, timer, "hrtimer_wakeup", due, slack)
     }
 
+    /// The current thread arms a timer for a duration, which ends at `due`.
+    pub fn arm_relative(&mut self, at: u64, cpu: u32, timer: u64, due: u64) -> &mut Self {
+        self.arm(at, cpu, timer, due, 0);
+        let armed = self.recording.events.last_mut().map(|event| &mut event.kind);
+        if let Some(EventKind::HrtimerStart { mode, .. }) = armed {
+            *mode = 1;
+        }
+        self
+    }
+
     pub fn arm_function(
         &mut self,
         at: u64,

@@ -188,6 +188,11 @@ pub(super) fn no_period(thread: &Aperiodic) -> String {
             format::share((period.fit * 100.0).round() as u64, 100),
             format::latency(period.length)
         ),
+        NoPeriod::Relative(period) => format!(
+            "{name} sleeps for a duration about every {}, so its jobs have no due times. If they \
+             have: --period.",
+            format::latency(period.length)
+        ),
     }
 }
 

@@ -117,7 +117,13 @@ fn parts(time: &ThreadTime) -> String {
             format!("{share} {what} ({})", format::latency(part))
         })
         .collect();
-    format!("{} recorded: {}.", format::latency(time.recorded), parts.join(", "))
+    let mut text = format!("{} recorded: {}.", format::latency(time.recorded), parts.join(", "));
+    if time.reclaim > Nanos::ZERO {
+        let share = format::share(time.reclaim.as_nanos(), time.on_cpu.as_nanos());
+        let reclaim = format::latency(time.reclaim);
+        text.push_str(&format!(" Of the time on a CPU, {share} was memory reclaim ({reclaim})."));
+    }
+    text
 }
 
 /// The table of what the threads slept for.
