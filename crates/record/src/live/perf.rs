@@ -16,6 +16,7 @@ use super::intake::{Intake, Read, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
 use super::options::{Chained, Options};
+use super::pace::Pace;
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
 
 /// perf counts its own disabling of preemption as the thread's.
@@ -220,9 +221,17 @@ impl Buffers for Perf {
         self.events().try_for_each(CpuEvent::disable)
     }
 
-    fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
+    fn drain(
+        &mut self,
+        index: usize,
+        intake: &mut Intake,
+        pace: &mut Pace,
+    ) -> Result<u64, SysError> {
         let shape = self.shape;
-        let drained = self.rings[index].drain(|record| take(record, shape, intake));
+        let drained = self.rings[index].drain(|record| {
+            pace.pass(record.body.len() as u64);
+            take(record, shape, intake);
+        });
         intake.undecoded += u64::from(drained.garbled > 0);
         Ok(drained.bytes)
     }
