@@ -22,6 +22,7 @@
 //! # Ok::<(), tactus_record::live::RecordError>(())
 //! ```
 
+mod background;
 mod command;
 mod copies;
 mod drainer;

@@ -62,6 +62,9 @@ pub(super) struct Drainer {
 /// How long the drainer sleeps if the writer has no space.
 const NO_ROOM_SLEEP: Nanos = Nanos::from_millis(50);
 
+/// The number of events that are packed in a turn.
+const EVENTS_A_TURN: usize = 2048;
+
 /// The drainer's policy while no buffer is too full.
 const ORDINARY: Scheduling = Scheduling::Other { nice: 0 };
 
@@ -76,7 +79,7 @@ impl Drainer {
     fn drain_to_the_end(&mut self) -> Result<(), SysError> {
         // The watcher of the level reports what is refused.
         level::pin(&self.options)?;
-        ThreadRef::Calling.schedule(ORDINARY)?;
+        be_ordinary()?;
         let cpu_time_before = tactus_sys::usage::of_this_thread()?.cpu_time;
         loop {
             let has_room = self.held.bytes.load(Ordering::Relaxed) < self.held.limit;
@@ -126,15 +129,20 @@ impl Drainer {
     /// Drains every buffer once, at the last time without pauses.
     fn drain_once(&mut self, is_last: bool) -> Result<(), SysError> {
         let was_high = self.level.is_high();
-        let mut pace = if is_last { Pace::unbroken() } else { Pace::new() };
+        let size = self.opened.buffers.size();
+        let mut pace = if is_last { Pace::in_haste() } else { Pace::new(size) };
         let parcel = self.drain.all(&mut *self.opened.buffers, &mut pace)?;
         send(&self.parcels, &self.held, parcel);
         if was_high {
             self.level.fell();
         }
-        // The watcher of the level may have raised the priority.
-        ThreadRef::Calling.schedule(ORDINARY).map(drop)
+        be_ordinary()
     }
+}
+
+/// Makes the calling thread an ordinary one: the watcher of the level may have raised its priority.
+fn be_ordinary() -> Result<(), SysError> {
+    ThreadRef::Calling.schedule(ORDINARY).map(drop)
 }
 
 /// Counts the blocks before the writer can store them.
@@ -189,12 +197,16 @@ impl Drain {
         let mut blocks = Vec::new();
         for (index, cpu) in self.cpus.iter().enumerate() {
             self.intake.stand_at(index);
+            pace.next_buffer();
             let bytes = buffers.drain(index, &mut self.intake, pace)?;
             self.cost.ring_bytes += bytes;
             self.cost.fullest_ring = self.cost.fullest_ring.max(bytes);
             self.intake.sort();
             let events = &mut self.intake.events;
-            blocks.extend(EventBlock::encode(cpu, events));
+            for turn in events.chunks(EVENTS_A_TURN) {
+                blocks.extend(EventBlock::encode(cpu, turn));
+                pace.look();
+            }
             self.cost.events += events.len() as u64;
             events.clear();
         }

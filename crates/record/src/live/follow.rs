@@ -8,6 +8,7 @@ use std::sync::mpsc::Receiver;
 use tactus_model::recording::{About, Dictionary, EventSource, Item, Lost, SourceError};
 use tactus_model::time::{Instant, Monotonic};
 
+use super::background::Background;
 use super::drainer::{Held, Parcel};
 use super::error::RecordError;
 use super::open::Prepared;
@@ -28,6 +29,8 @@ pub struct LiveSource {
     about: About,
     /// The drainer, if the recording belongs to this reader.
     drainer: Option<Draining>,
+    /// The policy of the reading thread, if the recording is another's.
+    background: Option<Arc<Background>>,
     parcels: Receiver<Parcel>,
     held: Arc<Held>,
     dictionary: Dictionary,
@@ -48,17 +51,23 @@ impl LiveSource {
         let prepared = Prepared::new(&options)?;
         let (drainer, parcels) = Draining::start(options, prepared, held.clone())?;
         let about = drainer.about.clone();
-        Ok(Self::new(about, Some(drainer), parcels, held))
+        Ok(Self::new(about, Some(drainer), None, parcels, held))
     }
 
     /// Follows a recording that its owner stores; it ends when that recording ends.
-    pub(super) fn beside(about: About, parcels: Receiver<Parcel>, held: Arc<Held>) -> Self {
-        Self::new(about, None, parcels, held)
+    pub(super) fn beside(
+        about: About,
+        parcels: Receiver<Parcel>,
+        held: Arc<Held>,
+        background: Arc<Background>,
+    ) -> Self {
+        Self::new(about, None, Some(background), parcels, held)
     }
 
     fn new(
         about: About,
         drainer: Option<Draining>,
+        background: Option<Arc<Background>>,
         parcels: Receiver<Parcel>,
         held: Arc<Held>,
     ) -> Self {
@@ -66,6 +75,7 @@ impl LiveSource {
             complete_until: about.started,
             about,
             drainer,
+            background,
             parcels,
             held,
             dictionary: Dictionary::new(),
@@ -74,6 +84,13 @@ impl LiveSource {
             ahead: None,
             summary: None,
         }
+    }
+
+    /// Lets the calling thread, which reads, run while no other thread wants the CPU, so that
+    /// reading delays nobody. It becomes an ordinary thread while it is several drains behind,
+    /// and at the end of the recording.
+    pub fn in_background(&self) {
+        self.background.iter().for_each(|background| background.enter());
     }
 
     /// Ends the recording if it belongs to this reader; the recorded events can still
@@ -94,6 +111,7 @@ impl LiveSource {
     fn take_parcel(&mut self) -> Result<bool, SourceError> {
         match self.parcels.recv() {
             Ok(Parcel::Blocks { blocks, complete_until }) => {
+                self.background.iter().for_each(|background| background.took());
                 self.complete_until = complete_until;
                 blocks.into_iter().try_for_each(|block| self.take_block(block))?;
             }

@@ -3,55 +3,64 @@
 use std::time::{Duration, Instant};
 
 /// Divides a drain into short turns with pauses between them, so that no thread waits long for a
-/// CPU behind the drainer.
+/// CPU behind the drainer. Without pauses from the moment that a buffer turns out to be
+/// half full: it fills faster than it is emptied.
 #[derive(Debug)]
 pub(super) struct Pace {
     turn_began: Instant,
     /// Bytes since the last look at the clock.
-    bytes: u64,
-    /// What is left for pauses: a drain that needs more of them would not keep up with the kernel.
-    pauses_left: Duration,
+    bytes: usize,
+    /// Bytes of the current buffer.
+    of_buffer: usize,
+    /// The bytes of a buffer that end the pauses.
+    enough: usize,
+    in_haste: bool,
 }
 
-/// The longest turn.
+/// The longest turn, and the pause after it.
 const TURN: Duration = Duration::from_micros(250);
 
-/// The pause between two turns.
-const PAUSE: Duration = Duration::from_micros(250);
-
-/// The pauses of a drain, in total.
-const PAUSES: Duration = Duration::from_millis(25);
-
 /// The bytes between two looks at the clock.
-const LOOK: u64 = 4096;
+const LOOK: usize = 4096;
 
 impl Pace {
-    /// Starts a drain.
-    pub(super) fn new() -> Self {
-        Self { turn_began: Instant::now(), bytes: 0, pauses_left: PAUSES }
+    /// Starts a drain of buffers of this size.
+    pub(super) fn new(buffer_size: usize) -> Self {
+        Self {
+            turn_began: Instant::now(),
+            bytes: 0,
+            of_buffer: 0,
+            enough: buffer_size / 2,
+            in_haste: false,
+        }
     }
 
     /// Starts a drain without pauses.
-    pub(super) fn unbroken() -> Self {
-        Self { pauses_left: Duration::ZERO, ..Self::new() }
+    pub(super) fn in_haste() -> Self {
+        Self { in_haste: true, ..Self::new(0) }
+    }
+
+    /// Moves to the next buffer.
+    pub(super) fn next_buffer(&mut self) {
+        self.of_buffer = 0;
     }
 
     /// Takes that the drainer has read this number of bytes; pauses at the end of a turn.
-    pub(super) fn pass(&mut self, bytes: u64) {
+    pub(super) fn pass(&mut self, bytes: usize) {
+        self.of_buffer += bytes;
+        self.in_haste |= self.of_buffer > self.enough;
         self.bytes += bytes;
         if self.bytes >= LOOK {
             self.bytes = 0;
-            if self.turn_began.elapsed() >= TURN {
-                self.pause();
-            }
+            self.look();
         }
     }
 
-    fn pause(&mut self) {
-        if let Some(left) = self.pauses_left.checked_sub(PAUSE) {
-            self.pauses_left = left;
-            std::thread::sleep(PAUSE);
+    /// Pauses at the end of a turn.
+    pub(super) fn look(&mut self) {
+        if !self.in_haste && self.turn_began.elapsed() >= TURN {
+            std::thread::sleep(TURN);
+            self.turn_began = Instant::now();
         }
-        self.turn_began = Instant::now();
     }
 }

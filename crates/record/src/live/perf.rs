@@ -14,7 +14,7 @@ use tactus_sys::{Errno, SysError};
 use super::error::RecordError;
 use super::intake::{Intake, Read, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
-use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
+use super::open::{SMALLEST_BUFFER, Wanted, filter};
 use super::options::{Chained, Options};
 use super::pace::Pace;
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
@@ -150,7 +150,7 @@ impl Perf {
         if tracepoint == Tracepoint::Mark {
             return Err("perf does not record marks; fix: --source tracefs".to_owned());
         }
-        let threads = thread_filter(tracepoint, options);
+        let threads = filter(tracepoint, options);
         let open = |(cpu, leader): (u32, &CpuEvent), (call_chain, filter): &(_, Option<String>)| {
             let event = CpuEvent::tracepoint(format.id, cpu, *call_chain)?;
             if let Some(filter) = filter {
@@ -229,7 +229,7 @@ impl Buffers for Perf {
     ) -> Result<u64, SysError> {
         let shape = self.shape;
         let drained = self.rings[index].drain(|record| {
-            pace.pass(record.body.len() as u64);
+            pace.pass(record.body.len());
             take(record, shape, intake);
         });
         intake.undecoded += u64::from(drained.garbled > 0);

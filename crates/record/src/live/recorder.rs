@@ -11,6 +11,7 @@ use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock};
 
+use super::background::Background;
 use super::copies::Copies;
 use super::drainer::{Drain, DrainRequest, Drainer, Held, Parcel};
 use super::error::RecordError;
@@ -80,12 +81,14 @@ impl Recorder {
     pub fn start_followed(options: Options) -> Result<(Self, LiveSource), RecordError> {
         let prepared = Prepared::new(&options)?;
         let (parcels, followed) = channel();
+        let background = Arc::new(Background::default());
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
         let recorder = Self::start_with(options, prepared, |about| {
-            let (held, complete_until) = (held.clone(), about.started);
-            Some(Copies { parcels, held, complete_until, missed: Vec::new() })
+            let (held, background) = (held.clone(), background.clone());
+            let (complete_until, missed) = (about.started, Vec::new());
+            Some(Copies { parcels, held, background, complete_until, missed })
         })?;
-        let source = LiveSource::beside(recorder.about().clone(), followed, held);
+        let source = LiveSource::beside(recorder.about().clone(), followed, held, background);
         Ok((recorder, source))
     }
 

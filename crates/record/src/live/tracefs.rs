@@ -13,7 +13,7 @@ use tactus_sys::{Errno, SysError};
 use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
-use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
+use super::open::{SMALLEST_BUFFER, Wanted, filter};
 use super::options::{Chained, Options};
 use super::pace::Pace;
 use crate::decode::{
@@ -268,7 +268,7 @@ fn enable(
 ) -> Result<Vec<Enabled>, RecordError> {
     let mut filtered = Vec::new();
     for (tracepoint, _) in events {
-        let written = thread_filter(*tracepoint, options).map_or(Ok(()), |filter| {
+        let written = filter(*tracepoint, options).map_or(Ok(()), |filter| {
             instance.write(&format!("events/{}/filter", tracepoint.name()), &filter)
         });
         filtered.push(written);
@@ -378,7 +378,7 @@ impl Cpu {
                 continue;
             };
             bytes += records.bytes() as u64;
-            pace.pass(records.bytes() as u64);
+            pace.pass(records.bytes());
             for record in records {
                 let Ok(PageRecord { time, raw }) = record else {
                     intake.undecoded += 1;
