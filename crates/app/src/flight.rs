@@ -272,7 +272,6 @@ struct Watch {
 impl Watch {
     /// Follows the recording to its end; returns how many times a thread was late.
     fn run(self, mut source: LiveSource) -> Result<u64> {
-        source.in_background();
         let mut waits = WaitWatch::new(source.about());
         let mut late = 0;
         loop {

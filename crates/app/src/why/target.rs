@@ -106,7 +106,7 @@ impl Target {
 impl Watched {
     /// Forgets the threads that ended before the recording began.
     pub(super) fn began(&mut self) {
-        self.living.retain(|thread| Path::new(&format!("/proc/{thread}")).exists());
+        self.living.retain(|thread| Status::of(*thread).is_some());
     }
 
     /// Follows the start and end of threads and processes. `names` has those of the events.
@@ -160,8 +160,10 @@ impl Watched {
     pub(super) fn left_by_the_command(&self) -> Vec<(i32, String)> {
         let Some(command) = self.command.get() else { return Vec::new() };
         let left = self.living.iter().filter(|thread| **thread != command.0);
-        let name = |thread: &i32| Some((*thread, process_name(*thread)?));
-        left.filter_map(name).collect()
+        let status = left.filter_map(|thread| Some((*thread, Status::of(*thread)?)));
+        // A process is its first thread.
+        let processes = status.filter(|(thread, status)| status.process == *thread);
+        processes.map(|(process, status)| (process, status.name)).collect()
     }
 
     fn has(&self, thread: ThreadId) -> bool {
@@ -189,14 +191,22 @@ fn runs(process: i32, name: &Name) -> bool {
         || program.is_ok_and(|program| program.file_name().is_some_and(|file| file == &*name.whole))
 }
 
-/// The name of a process; `None` if there is none, or if this is another thread of a process.
-fn process_name(process: i32) -> Option<String> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
-    let is_running = value("State:").is_some_and(|state| !state.starts_with('Z'));
-    (is_running && value("Tgid:")?.parse() == Ok(process))
-        .then(|| value("Name:"))?
-        .map(str::to_owned)
+/// What the kernel says of a thread that has not ended.
+struct Status {
+    name: String,
+    process: i32,
+}
+
+impl Status {
+    /// The status of a thread; `None` if it has ended, even if nobody has waited for it.
+    fn of(thread: i32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+        let value = |key: &str| text.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
+        if value("State:")?.starts_with(['Z', 'X']) {
+            return None;
+        }
+        Some(Self { name: value("Name:")?.to_owned(), process: value("Tgid:")?.parse().ok()? })
+    }
 }
 
 /// The directory of a control group: a path below its file system, such as

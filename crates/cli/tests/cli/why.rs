@@ -161,7 +161,7 @@ fn needs_tracing_a_program_that_was_never_seen_is_reported() {
 
 /// Starts a shell that sleeps every 10 ms until its standard input ends.
 fn sleeping_shell() -> Child {
-    let script = "trap '' HUP; while ! read -t 0.01 line; do [ $? -gt 128 ] || exit 0; done";
+    let script = "while :; do read -t 0.01 line; [ $? -gt 128 ] || exit 0; done";
     let mut shell = Command::new("bash");
     shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
 }

@@ -17,6 +17,9 @@ const BEHIND: Scheduling = Scheduling::Other { nice: 5 };
 /// before an event is read.
 const MANY: u32 = 4;
 
+/// The number of waiting parcels from which the reader makes no pauses.
+const TOO_MANY: u32 = 4 * MANY;
+
 /// The policy of the thread that reads copies, as the reader and the sender of the copies set it.
 #[derive(Debug, Default)]
 pub(super) struct Background {
@@ -53,6 +56,11 @@ impl Background {
         if was_last && self.thread.get().is_some() && !self.ended.load(Ordering::Relaxed) {
             let _ = sched::set(KEEPING_UP);
         }
+    }
+
+    /// Whether the reader has time for pauses.
+    pub(super) fn has_time(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) < TOO_MANY && !self.ended.load(Ordering::Relaxed)
     }
 
     /// Takes that the recording has ended: somebody waits for the reader.

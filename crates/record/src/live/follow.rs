@@ -13,6 +13,7 @@ use super::drainer::{Held, Parcel};
 use super::error::RecordError;
 use super::open::Prepared;
 use super::options::{MOST_WAITING, Options};
+use super::pace::Pace;
 use super::recorder::Draining;
 use crate::codec::{Block, BlockKind, EventBlockHead, decode_dictionary, decode_losses};
 use crate::merge::{Merge, damaged};
@@ -31,6 +32,8 @@ pub struct LiveSource {
     drainer: Option<Draining>,
     /// The policy of the reading thread, if the recording is another's.
     background: Option<Arc<Background>>,
+    /// The turns of the reading thread, if it reads in the background.
+    pace: Option<Pace>,
     parcels: Receiver<Parcel>,
     held: Arc<Held>,
     dictionary: Dictionary,
@@ -76,6 +79,7 @@ impl LiveSource {
             about,
             drainer,
             background,
+            pace: None,
             parcels,
             held,
             dictionary: Dictionary::new(),
@@ -87,10 +91,13 @@ impl LiveSource {
     }
 
     /// Lets the calling thread, which reads, run while no other thread wants the CPU, so that
-    /// reading delays nobody. It becomes an ordinary thread while it is several drains behind,
-    /// and at the end of the recording.
-    pub fn in_background(&self) {
-        self.background.iter().for_each(|background| background.enter());
+    /// reading delays nobody. It becomes an ordinary thread, with short turns, while it is several
+    /// drains behind, and at the end of the recording.
+    pub fn in_background(&mut self) {
+        if let Some(background) = &self.background {
+            background.enter();
+            self.pace = Some(Pace::new(usize::MAX));
+        }
     }
 
     /// Ends the recording if it belongs to this reader; the recorded events can still
@@ -127,6 +134,7 @@ impl LiveSource {
     }
 
     fn take_block(&mut self, block: Block) -> Result<(), SourceError> {
+        self.pace.iter_mut().for_each(Pace::next_buffer);
         self.held.bytes.fetch_sub(block.bytes().len() as u64, Ordering::Relaxed);
         match block.kind() {
             BlockKind::Events => {
@@ -147,9 +155,19 @@ impl LiveSource {
         Ok(())
     }
 
+    fn pause_at_times(&mut self) {
+        if let (Some(pace), Some(background)) = (&mut self.pace, &self.background)
+            && background.has_time()
+        {
+            // As if each event had this size: explaining one takes longer than draining it.
+            pace.pass(64);
+        }
+    }
+
     fn next_event(&mut self) -> Result<Option<Item>, SourceError> {
         loop {
             if let Some(event) = self.merge.next(self.complete_until, &mut Ok)? {
+                self.pause_at_times();
                 return Ok(Some(Item::Event(event)));
             }
             if !self.take_parcel()? {

@@ -1,9 +1,9 @@
-//! Short turns of the drainer.
+//! Short turns of the drainer and of readers.
 
 use std::time::{Duration, Instant};
 
-/// Divides a drain into short turns with pauses between them, so that no thread waits long for a
-/// CPU behind the drainer. Without pauses from the moment that a buffer turns out to be
+/// Divides work, such as a drain, into short turns with pauses between them, so that no thread waits long for a
+/// CPU behind it. Without pauses from the moment that a buffer turns out to be
 /// half full: it fills faster than it is emptied.
 #[derive(Debug)]
 pub(super) struct Pace {
