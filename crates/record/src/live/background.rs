@@ -83,3 +83,21 @@ fn may_return() -> bool {
     let attempt = || sched::set(KEEPING_UP).and_then(|()| sched::set(BEHIND)).is_ok();
     std::thread::spawn(attempt).join().unwrap_or(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_is_far_behind_or_awaited_makes_no_pauses() {
+        let background = Background::default();
+        (1..TOO_MANY).for_each(|_| background.sent());
+        assert!(background.has_time());
+        background.sent();
+        assert!(!background.has_time());
+        background.took();
+        assert!(background.has_time());
+        background.end();
+        assert!(!background.has_time());
+    }
+}

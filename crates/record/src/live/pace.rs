@@ -64,3 +64,21 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_is_more_than_half_full_ends_the_pauses_of_a_drain() {
+        let mut pace = Pace::new(1000);
+        for _ in 0..10 {
+            pace.pass(500);
+            pace.next_buffer();
+        }
+        assert!(!pace.in_haste);
+        pace.pass(501);
+        pace.next_buffer();
+        assert!(pace.in_haste);
+    }
+}
