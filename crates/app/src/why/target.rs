@@ -112,16 +112,14 @@ impl Watched {
     /// Follows the start and end of threads and processes. `names` has those of the events.
     pub(super) fn follow(&mut self, event: &Event, names: &Dictionary) {
         match event.kind {
-            EventKind::Fork { child, child_name } => {
-                // A child begins with the name of its parent.
-                if self.has(event.thread) || self.is_named(names, child_name) {
-                    self.add(child);
-                }
+            // A child begins with the name of its parent.
+            EventKind::Fork { child, child_name }
+                if self.has(event.thread) || self.is_named(names, child_name) =>
+            {
+                self.add(child);
             }
-            EventKind::Switch { prev, prev_name, .. } => {
-                if self.is_named(names, prev_name) {
-                    self.add(prev);
-                }
+            EventKind::Switch { prev, prev_name, .. } if self.is_named(names, prev_name) => {
+                self.add(prev);
             }
             EventKind::Exit { thread } => _ = self.living.remove(&thread.0),
             _ => {}

@@ -247,11 +247,17 @@ fn needs_tracing_a_daemon_of_the_command_is_named() {
         return;
     }
     let recording = tactus.folder().join("why.tactusrec").display().to_string();
-    let script = "sleep 2 > /dev/null 2>&1 & exit 0";
-    let output = tactus.run(&["why", "-o", &recording, "--", "sh", "-c", script]);
+    // The daemon ends when the test closes its input.
+    let script = "exec 3<&0; (read line <&3) > /dev/null 2>&1 & exit 0";
+    let mut why = tactus.command(&["why", "-o", &recording, "--", "sh", "-c", script]);
+    why.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut why = why.spawn().unwrap();
+    let input = why.stdin.take();
+    let output = why.wait_with_output().unwrap();
+    drop(input);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
-    assert!(error.contains("`sleep`, which the command started, still runs"), "{error}");
+    assert!(error.contains("`sh`, which the command started, still runs"), "{error}");
 }
 
 #[test]

@@ -68,12 +68,18 @@ const EVENTS_A_TURN: usize = 2048;
 /// The drainer's policy while no buffer is too full.
 const ORDINARY: Scheduling = Scheduling::Other { nice: 0 };
 
+/// What a drainer leaves.
+pub(super) struct Ended {
+    pub(super) result: Result<(), SysError>,
+    /// To be dropped after everything else that uses their descriptors.
+    pub(super) buffers: Box<dyn Buffers>,
+}
+
 impl Drainer {
-    /// Drains until a request to stop, then sends the summary. Returns the buffers, which must be
-    /// dropped after everything else that uses their descriptors.
-    pub(super) fn run(mut self) -> (Result<(), SysError>, Box<dyn Buffers>) {
+    /// Drains until a request to stop, then sends the summary.
+    pub(super) fn run(mut self) -> Ended {
         let result = self.drain_to_the_end();
-        (result, self.opened.buffers)
+        Ended { result, buffers: self.opened.buffers }
     }
 
     fn drain_to_the_end(&mut self) -> Result<(), SysError> {

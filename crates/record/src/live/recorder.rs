@@ -8,16 +8,16 @@ use std::thread::JoinHandle;
 
 use tactus_model::recording::{About, Observers, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
+use tactus_sys::clock;
 use tactus_sys::wait::Waker;
-use tactus_sys::{SysError, clock};
 
 use super::background::Background;
 use super::copies::Copies;
-use super::drainer::{Drain, DrainRequest, Drainer, Held, Parcel};
+use super::drainer::{Drain, DrainRequest, Drainer, Ended, Held, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
 use super::level::LevelWatch;
-use super::mechanism::{Buffers, Opened};
+use super::mechanism::Opened;
 use super::open::{Prepared, open};
 use super::options::{Keep, MOST_WAITING, Options};
 use super::symbols::Symbols;
@@ -46,7 +46,7 @@ pub struct Recorded {
 #[derive(Debug)]
 pub(super) struct Draining {
     pub(super) about: About,
-    thread: Option<JoinHandle<(Result<(), SysError>, Box<dyn Buffers>)>>,
+    thread: Option<JoinHandle<Ended>>,
     level: LevelWatch,
     waker: Arc<Waker>,
     requests: Sender<DrainRequest>,
@@ -205,7 +205,7 @@ impl Draining {
     pub(super) fn stop(&mut self) -> Result<(), RecordError> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         self.request(DrainRequest::Stop);
-        let (result, buffers) = thread.join().map_err(|_| RecordError::Ended("drainer"))?;
+        let Ended { result, buffers } = thread.join().map_err(|_| RecordError::Ended("drainer"))?;
         // An instance of tracefs cannot be removed while its buffers are open.
         let ended = self.level.end();
         drop(buffers);
