@@ -42,7 +42,7 @@ impl Background {
         }
     }
 
-    /// Takes that the sender has sent a parcel.
+    /// Takes that the sender sends a parcel; before it does.
     pub(super) fn sent(&self) {
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
         if waiting.is_multiple_of(MANY) {

@@ -44,9 +44,10 @@ impl Copies {
         self.complete_until = complete_until;
         let bytes: usize = copies.iter().map(|block| block.bytes().len()).sum();
         self.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        // First, so that the reader never takes what was not counted.
+        self.background.sent();
         // A reader that has ended misses nothing.
         drop(self.parcels.send(Parcel::Blocks { blocks: copies, complete_until }));
-        self.background.sent();
     }
 
     /// Signals the end.
