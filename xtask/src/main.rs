@@ -8,6 +8,7 @@ mod dist;
 mod floor;
 mod generated;
 mod timerlat;
+mod tracing_cost;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -30,6 +31,10 @@ usage: cargo xtask CHORE
   coverage goodness   critical values of the goodness of fit of tails (minutes)
   faults [KILLS]      kill every kind of process at random moments, 500 times or as given, and print
                       what each left (root)
+  tracing-cost [BLOCKS]
+                      what `tactus why`, `tactus record` and the events that explain sleeps cost an
+                      event and a 1 kHz thread, interleaved with perf sched record and perf trace -s,
+                      6 times or as given (minutes; root, two CPUs, perf)
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
@@ -55,6 +60,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["faults"] => faults("500")?,
         ["faults", kills] => faults(kills)?,
+        ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
+        ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,
         ["floor", ref options @ ..] => floor::run(options)?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {

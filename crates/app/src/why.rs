@@ -13,7 +13,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use tactus_explain::jobs::{JobExplainer, Jobs, LateJob};
-use tactus_model::policy::Scheduling;
 use tactus_model::recording::{EventSource, Item, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
@@ -59,22 +58,30 @@ pub struct Answer {
     /// The late job that caused the recording to be saved; `None` if none was late, and the last
     /// seconds were saved at the end.
     pub trigger: Option<LateJob>,
-    /// The file of the recording.
-    pub recording: PathBuf,
-    /// The file of the page.
-    pub page: PathBuf,
+    /// The file of the recording, unless it could not be written.
+    pub recording: Option<PathBuf>,
+    /// The file of the page, unless it could not be written.
+    pub page: Option<PathBuf>,
+    /// Why a file could not be written, e.g. because the disk is full.
+    pub not_written: Option<Error>,
     /// The summary of the recording.
     pub summary: RecordingSummary,
     /// The threads of [`Question::threads`] that were never seen to sleep, with a hint.
     pub unseen: Vec<(String, String)>,
+    /// The names of [`Target::names`] that no program and no thread had.
+    pub unseen_names: Vec<String>,
+    /// Whether the chosen processes have ended.
+    pub over: bool,
+    /// The processes that the command left running, with their names.
+    pub left: Vec<(i32, String)>,
 }
 
 /// Explains late jobs until the command ends, the duration is over, or `control` stops the
 /// recording. At the end, writes the page and the recording.
 ///
 /// # Errors
-/// Recording or the command cannot be started, a target does not exist, a file cannot be
-/// written, or an error of `on_news`.
+/// Recording or the command cannot be started, a target does not exist, the path of a file cannot
+/// be written, or an error of `on_news`.
 pub fn why(
     wanted: &Wanted,
     target: &Target,
@@ -84,6 +91,13 @@ pub fn why(
     on_news: impl FnMut(News<'_>) -> io::Result<()>,
 ) -> Result<Answer> {
     let page = wanted.path().with_extension("html");
+    if page == wanted.path() {
+        let message = format!("{} is the file of the page", page.display());
+        return Err(Error::usage(message).with_hint(format!(
+            "name the recording, e.g. -o {}",
+            page.with_extension("tactusrec").display()
+        )));
+    }
     files::check(&page)?;
     let command = Arc::new(OnceLock::new());
     let watched = target.watched(&question.threads, command.clone())?;
@@ -108,15 +122,34 @@ pub fn why(
     let followed = follow(wanted, LAST, control, on_event, run, |recorder| saving.take(recorder));
     let Saving { path: recording, trigger, failed, .. } = saving;
     failed.map_or(Ok(()), Err)?;
-    let (recorded, jobs) = followed?;
-    let summary = match trigger {
-        Some(_) => recorded.summary,
-        None => save_at_end(recorded, &recording)?,
+    let (recorded, (jobs, watched)) = followed?;
+    let summary = recorded.summary.clone();
+    let saved = match trigger {
+        Some(_) => Ok(summary.clone()),
+        None => save_at_end(recorded, &recording),
     };
     let unseen = question.threads.iter().filter(|word| !was_seen(&jobs, word));
     let unseen = unseen.map(|word| (word.clone(), near(&jobs, word))).collect();
-    let answer = Answer { jobs, trigger, recording, page, summary, unseen };
-    files::write(&answer.page, answer.written()?)?;
+    let (recording, not_written) = match saved {
+        Ok(_) => (Some(recording), None),
+        Err(error) => (None, Some(error)),
+    };
+    let mut answer = Answer {
+        jobs,
+        trigger,
+        recording,
+        page: None,
+        not_written,
+        summary,
+        unseen,
+        unseen_names: watched.unseen().map(str::to_owned).collect(),
+        over: watched.is_over(),
+        left: watched.left_by_the_command(),
+    };
+    match files::write(&page, answer.written()?) {
+        Ok(()) => answer.page = Some(page),
+        Err(error) => answer.not_written = Some(error),
+    }
     Ok(answer)
 }
 
@@ -125,12 +158,12 @@ impl Answer {
         let trigger = self.trigger.as_ref().map(|job| {
             format!("The recording was saved for this job. {}", tactus_report::late_job_line(job))
         });
-        let saved = format!("Recording: {}", self.recording.display());
+        let saved = self.recording.as_ref().map(|path| format!("Recording: {}", path.display()));
         let lost = (self.summary.lost() > 0).then(|| {
             let lost = tactus_report::format::counted(self.summary.lost(), "event");
             format!("{lost} were lost; jobs meanwhile are not counted.")
         });
-        let notes = trigger.into_iter().chain([saved]).chain(lost).collect();
+        let notes = trigger.into_iter().chain(saved).chain(lost).collect();
         let title = "Why threads were late".to_owned();
         Ok(tactus_report::jobs_page(&LateRecording { title, notes }, &self.jobs)?)
     }
@@ -145,20 +178,26 @@ struct Watch {
 }
 
 impl Watch {
-    fn run(mut self, mut source: LiveSource) -> Result<Jobs> {
+    fn run(mut self, mut source: LiveSource) -> Result<(Jobs, Watched)> {
         // Explaining is not urgent: the drainer, not this thread, keeps events from being lost.
-        let _ = tactus_sys::sched::set(Scheduling::Other { nice: 5 });
+        source.in_background();
         let mut explainer = JobExplainer::learning(source.about(), self.question.options());
+        self.watched.began();
+        let mut over = false;
         while let Some(item) = source.next_item().or_internal()? {
             match item {
                 Item::Lost(lost) => explainer.lost(&lost),
                 Item::Event(event) => {
-                    self.watched.follow(&event);
+                    self.watched.follow(&event, source.dictionary());
                     let wanted = |thread, name: &str, priority| {
                         self.watched.includes(thread, name, priority)
                     };
                     explainer.event(&event, source.dictionary(), wanted);
                 }
+            }
+            if !over && self.watched.is_over() {
+                over = true;
+                self.stopper.stop();
             }
             for job in explainer.take_late() {
                 if self.late.try_send(job).is_ok() {
@@ -166,7 +205,7 @@ impl Watch {
                 }
             }
         }
-        Ok(explainer.finish(source.dictionary()))
+        Ok((explainer.finish(source.dictionary()), self.watched))
     }
 }
 

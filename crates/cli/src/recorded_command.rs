@@ -70,6 +70,10 @@ impl RecordedCommand {
         }
     }
 
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     pub(crate) fn say_if_it_continues(&self) {
         if let (Some(process), None) = (self.process, self.ended) {
             say!("the command continues as process {process}");

@@ -3,9 +3,10 @@
 //! The kernel records by one of two mechanisms, perf or an instance of tracefs, into
 //! one buffer for each CPU. The code behind the buffers is the same for both.
 //!
-//! There are three threads. The caller's thread opens the events and ends the
-//! recording. The *drainer*, with a low real-time priority, sleeps until a buffer
-//! reaches its watermark, and turns records into events and events into blocks. The
+//! There are four threads. The caller's thread opens the events and ends the
+//! recording. The *drainer*, an ordinary thread, turns records into events and events into
+//! blocks, from time to time and when a buffer reaches its watermark. The *watcher of the
+//! level* then wakes it, and gives it a low real-time priority if the buffers stay full. The
 //! *writer*, an ordinary thread, writes blocks to a file or keeps them in memory. If
 //! the writer falls behind by more than its share of memory, the drainer leaves records
 //! in the buffers, where the kernel counts what it loses.
@@ -21,6 +22,7 @@
 //! # Ok::<(), tactus_record::live::RecordError>(())
 //! ```
 
+mod background;
 mod command;
 mod copies;
 mod drainer;
@@ -28,9 +30,11 @@ mod error;
 mod follow;
 mod idle_thread;
 mod intake;
+mod level;
 mod mechanism;
 mod open;
 mod options;
+mod pace;
 mod perf;
 mod recorder;
 mod symbols;

@@ -384,7 +384,7 @@ fn a_recording_names_the_threads_of_the_recorder(source: Source) {
         name.unwrap().trim_end().to_owned()
     };
     let names: Vec<String> = of_live.threads.iter().map(name).collect();
-    assert_eq!(names, ["tactus-drainer", "tactus-writer"]);
+    assert_eq!(names, ["tactus-drainer", "tactus-level", "tactus-writer"]);
     assert_eq!(of_live.processes, asked.processes);
     let recorded = recorder.stop().unwrap();
     assert_eq!(recorded.recording.about().observers, of_live);

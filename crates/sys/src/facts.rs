@@ -28,7 +28,7 @@ use tactus_model::facts::{MachineFacts, SchedulingFacts};
 
 pub use calls::CallFacts;
 pub(crate) use cgroup::throttled;
-pub use process::DRAINER;
+pub use process::{DRAINER, LEVEL_WATCHER};
 pub(crate) use tree::Tree;
 
 use crate::{clock, counters};

@@ -29,7 +29,7 @@ use crate::values::{positive, whole};
 /// It records kernel events while a program runs, finds the program's periodic threads, and prints a
 /// line for each late job. At the end it prints a summary, and leaves a page and a recording of the
 /// seconds before the first late job, which a job that took twice as long replaces. It ends with the
-/// command, after --duration, or at Ctrl-C.
+/// command or the processes of --pid, after --duration, or at Ctrl-C.
 ///
 /// A job is one period's work of a thread. It is due when the thread's timer is due or its waker
 /// regularly wakes it, and done when the thread sleeps until its next due time. It is late if that takes
@@ -44,7 +44,7 @@ use crate::values::{positive, whole};
 #[derive(Args)]
 pub(crate) struct WhyArguments {
     /// Watch this process and its children; may be repeated
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", value_parser = process_id)]
     pid: Vec<u32>,
     /// Watch the programs and threads with this name, and their children; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -94,10 +94,11 @@ enum Line<'a> {
     /// Everything else.
     Summary {
         trigger: Option<&'a LateJob>,
-        recording: &'a Path,
-        page: &'a Path,
+        recording: Option<&'a Path>,
+        page: Option<&'a Path>,
         aperiodic: &'a [Aperiodic],
         unseen: Vec<&'a str>,
+        unseen_names: &'a [String],
         summary: &'a RecordingSummary,
     },
 }
@@ -105,21 +106,18 @@ enum Line<'a> {
 pub(crate) fn run(arguments: &WhyArguments) -> CommandResult {
     let control = interruptible()?;
     let mut command = RecordedCommand::new(arguments.quietness);
-    let unseen =
+    let fault =
         watch(arguments, &control, &mut command).inspect_err(|_| command.say_if_it_continues())?;
     command.end(&control)?;
-    match unseen {
-        None => Ok(()),
-        Some(message) => Err(CommandError::usage(message)),
-    }
+    fault.map_or(Ok(()), Err)
 }
 
-/// Watches to the end; returns the message about threads that were never seen.
+/// Watches to the end; returns what failed although there is an answer.
 fn watch(
     arguments: &WhyArguments,
     control: &Control,
     command: &mut RecordedCommand,
-) -> CommandResult<Option<String>> {
+) -> CommandResult<Option<CommandError>> {
     let question = Question {
         threads: arguments.thread.clone(),
         period: arguments.period,
@@ -137,10 +135,14 @@ fn watch(
     printer.end();
     print_summary(&answer.summary, arguments.quietness);
     print_answer(&answer, arguments)?;
+    print_ends(&answer, arguments.quietness, command);
+    let names = answer.unseen_names.iter();
+    let names = names.map(|name| format!("no program or thread `{name}` was seen"));
     let unseen = answer.unseen.iter();
-    let unseen: Vec<String> =
-        unseen.map(|(name, hint)| format!("no thread `{name}` was seen; {hint}")).collect();
-    Ok((!unseen.is_empty()).then(|| unseen.join("; ")))
+    let unseen = unseen.map(|(name, hint)| format!("no thread `{name}` was seen; {hint}"));
+    let unseen: Vec<String> = names.chain(unseen).collect();
+    let not_written = answer.not_written.map(CommandError::from);
+    Ok(not_written.or((!unseen.is_empty()).then(|| CommandError::usage(unseen.join("; ")))))
 }
 
 impl WhyArguments {
@@ -166,15 +168,16 @@ impl WhyArguments {
 }
 
 fn print_answer(answer: &Answer, arguments: &WhyArguments) -> CommandResult {
-    let Answer { jobs, trigger, recording, page, summary, unseen } = answer;
+    let Answer { jobs, trigger, recording, page, summary, unseen, unseen_names, .. } = answer;
     if arguments.json {
         jobs.threads.iter().try_for_each(|thread| write_line(&Line::Thread(thread)))?;
         return Ok(write_line(&Line::Summary {
             trigger: trigger.as_ref(),
-            recording,
-            page,
+            recording: recording.as_deref(),
+            page: page.as_deref(),
             aperiodic: &jobs.aperiodic,
             unseen: unseen.iter().map(|(name, _)| name.as_str()).collect(),
+            unseen_names,
             summary,
         })?);
     }
@@ -188,7 +191,30 @@ fn print_answer(answer: &Answer, arguments: &WhyArguments) -> CommandResult {
     let aperiodic = jobs.threads.is_empty() || !arguments.thread.is_empty();
     let late = jobs::late(jobs);
     write!(out, "{}", tactus_report::jobs_text(jobs, &late, aperiodic, &table_options()))?;
-    Ok(writeln!(out, "\npage: {}\nrecording: {}", page.display(), recording.display())?)
+    let files = [("page", page), ("recording", recording)];
+    let lines = files.map(|(what, path)| Some(format!("\n{what}: {}", path.as_ref()?.display())));
+    Ok(writeln!(out, "{}", lines.into_iter().flatten().collect::<String>())?)
+}
+
+/// Says what has ended and what has not.
+fn print_ends(answer: &Answer, quietness: Quietness, command: &RecordedCommand) {
+    if answer.over {
+        quietness.note(format_args!("the watched processes have ended"));
+    }
+    if command.has_ended() {
+        for (process, name) in &answer.left {
+            say!(
+                "`{}`, which the command started, still runs; to watch it: tactus why --pid {process}",
+                format::printable(name)
+            );
+        }
+    }
+}
+
+/// Parses the ID of a process.
+fn process_id(text: &str) -> Result<u32, String> {
+    let unknown = |_| format!("`{text}` is not the number of a process; --name takes a name");
+    text.trim().parse().map_err(unknown)
 }
 
 /// How many late jobs are printed each second.

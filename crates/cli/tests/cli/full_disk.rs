@@ -131,6 +131,27 @@ fn needs_root_the_flight_recorder_survives_a_full_disk() {
 }
 
 #[test]
+fn needs_root_the_answer_to_why_survives_a_full_disk() {
+    let tactus = Tactus::new();
+    let Some(disk) = SmallDisk::mount(&tactus, "64m") else { return };
+    if !permitted(&tactus) {
+        return;
+    }
+    let filler = disk.fill();
+    let output = disk.path("why.tactusrec").display().to_string();
+    let why = ["why", "--thread", "sleep", "-o", &output, "--", "sh", "-c", SLEEPS];
+    let output = tactus.run(&why);
+    let (said, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{said}\n{error}");
+    assert!(error.contains("No space left on device"), "{error}");
+    assert!(said.contains("sleep (") && !said.contains("recording: "), "{said}");
+    assert_eq!(names(&disk.0), [filler.file_name().unwrap().to_str().unwrap()]);
+}
+
+/// A script whose threads named `sleep` sleep by their timers.
+const SLEEPS: &str = "for i in 1 2 3; do sleep 0.02; done";
+
+#[test]
 fn a_limit_on_file_sizes_is_an_error_and_leaves_no_file() {
     let tactus = Tactus::new();
     let folder = tactus.folder().join("out");

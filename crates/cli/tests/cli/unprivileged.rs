@@ -151,6 +151,7 @@ fn needs_root_file_capabilities_read_and_write_no_file_of_root() {
         &["gate", &histogram, "--max", "1ms"],
         &["quanta", &text],
         &["record", "-o", &text, "--", "true"],
+        &["why", "-o", &text, "--", "true"],
     ] {
         check_refused(&tactus, as_nobody(&tactus, arguments), "Permission denied");
     }

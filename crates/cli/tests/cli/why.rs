@@ -2,10 +2,14 @@
 //! cause.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tactus_explain::jobs::LEARNED;
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -141,6 +145,119 @@ fn needs_tracing_a_thread_that_was_never_seen_is_reported_with_a_near_name() {
     assert!(error.contains("no thread `slep` was seen; did you mean `sleep`?"), "{error}");
     let failing = ["sh", "-c", "exit 7"];
     tactus.fail(7, &[&command[..], &failing[..]].concat());
+}
+
+#[test]
+fn needs_tracing_a_program_that_was_never_seen_is_reported() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let recording = tactus.folder().join("why.tactusrec").display().to_string();
+    let why = ["why", "--name", "no-such-program", "--duration", "50ms", "-o", &recording];
+    let error = tactus.fail(2, &why);
+    assert!(error.contains("no program or thread `no-such-program` was seen"), "{error}");
+}
+
+/// Starts a shell that sleeps every 10 ms until its standard input ends.
+fn sleeping_shell() -> Child {
+    let script = "while :; do read -t 0.01 line; [ $? -gt 128 ] || exit 0; done";
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+}
+
+/// The recording and the page, each of which must be complete or absent; whether both exist.
+fn require_whole(tactus: &Tactus, recording: &Path) -> bool {
+    let page = fs::read_to_string(recording.with_extension("html"));
+    assert!(page.as_ref().map_or(true, |page| page.trim_end().ends_with("</html>")));
+    if recording.exists() {
+        tactus.succeed(&["explain", &recording.display().to_string(), "--jobs"]);
+    }
+    page.is_ok() && recording.exists()
+}
+
+#[test]
+fn needs_tracing_it_ends_with_the_process() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let mut shell = sleeping_shell();
+    let recording = tactus.folder().join("why.tactusrec");
+    let mut why = tactus
+        .command(&["why", "--pid", &shell.id().to_string(), "-o"])
+        .arg(&recording)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(why.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.by_ref().any(|line| line.contains("watching")));
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+    assert!(said.any(|line| line.contains("the watched processes have ended")));
+    assert!(why.wait().unwrap().success());
+    assert!(require_whole(&tactus, &recording));
+}
+
+#[test]
+fn needs_tracing_signals_keep_the_answer_and_leave_the_watched_process_alone() {
+    const SIGNALS: [(Signal, Option<i32>); 4] = [
+        (Signal::INT, Some(130)),
+        (Signal::TERM, Some(143)),
+        (Signal::HUP, Some(129)),
+        (Signal::KILL, None),
+    ];
+    for (signal, code) in SIGNALS {
+        let tactus = Tactus::new();
+        if !permitted(&tactus) {
+            return;
+        }
+        let mut shell = sleeping_shell();
+        // Two at a time do not disturb each other.
+        let recordings = ["a.tactusrec", "b.tactusrec"].map(|name| tactus.folder().join(name));
+        let mut whys = recordings.each_ref().map(|recording| {
+            let pid = shell.id().to_string();
+            let mut why = tactus.command(&["why", "--pid", &pid, "--over", "1us", "-o"]);
+            why.arg(recording).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        for (why, recording) in whys.iter_mut().zip(&recordings) {
+            let said = BufReader::new(why.stderr.take().unwrap()).lines().map_while(Result::ok);
+            // Somebody must read the rest.
+            let said = said.inspect(|line| println!("{line}"));
+            let mut said = said.skip_while(|line| !line.contains("saved the seconds"));
+            assert!(said.next().is_some(), "{signal:?}: nothing was saved");
+            kill_process(Pid::from_child(why), signal).unwrap();
+            said.for_each(drop);
+            assert_eq!(why.wait().unwrap().code(), code, "{signal:?}");
+            let both = require_whole(&tactus, recording);
+            assert!(recording.exists() && (both || code.is_none()), "{signal:?}");
+        }
+        tactus.require_nothing_left();
+        assert!(shell.try_wait().unwrap().is_none(), "{signal:?}: the process has ended");
+        drop(shell.stdin.take());
+        assert!(shell.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn needs_tracing_a_daemon_of_the_command_is_named() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let recording = tactus.folder().join("why.tactusrec").display().to_string();
+    // The daemon ends when the test closes its input.
+    let script = "exec 3<&0; (read line <&3) > /dev/null 2>&1 & exit 0";
+    let mut why = tactus.command(&["why", "-o", &recording, "--", "sh", "-c", script]);
+    why.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut why = why.spawn().unwrap();
+    let input = why.stdin.take();
+    let output = why.wait_with_output().unwrap();
+    drop(input);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert!(error.contains("`sh`, which the command started, still runs"), "{error}");
 }
 
 #[test]

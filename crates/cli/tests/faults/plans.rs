@@ -48,6 +48,7 @@ impl fmt::Display for Fault {
             Signal::KILL => "killed",
             Signal::TERM => "terminated",
             Signal::INT => "interrupted",
+            Signal::HUP => "hung up",
             _ => "signalled",
         };
         write!(f, "{victim} {signal}")
@@ -172,6 +173,20 @@ pub const PLANS: &[Plan] = &[
             command(Signal::KILL),
             command(Signal::TERM),
             command(Signal::INT),
+            killed("guardian"),
+            EVERYTHING,
+        ],
+    },
+    Plan {
+        name: "why",
+        arguments: &["why", "--over", "1us", "--duration", "800ms", "-o", "faults.tactusrec"],
+        length_ms: 1_200,
+        faults: &[
+            NONE,
+            command(Signal::KILL),
+            command(Signal::TERM),
+            command(Signal::INT),
+            command(Signal::HUP),
             killed("guardian"),
             EVERYTHING,
         ],

@@ -35,6 +35,10 @@ pub(crate) enum Tracer {
 pub(crate) enum Events {
     /// The events that the tools record.
     Scheduler,
+    /// Those and every system call.
+    Calls,
+    /// Those and every page fault.
+    Faults,
     /// All events that explain latency.
     All,
 }
@@ -45,16 +49,54 @@ pub(crate) enum Running {
     Tool(Option<Child>),
 }
 
-/// The tracers in the order of the table; the others are compared with the first.
+/// The tracers of a table in its order; the others are compared with the first.
 ///
-/// `further` is the command of an additional tracer, for example a program of yours.
-pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
+/// `further` are the commands of additional tracers, for example a program of yours.
+pub(crate) fn of_table(
+    table: Option<&str>,
+    further: impl Iterator<Item = String>,
+) -> Vec<(String, Tracer)> {
+    let of_table = match table {
+        Some("mechanisms") => mechanisms(),
+        Some("sleeps") => sleeps(),
+        _ => panic!("the first argument is `mechanisms` or `sleeps`"),
+    };
+    let named = of_table.into_iter().map(|(name, tracer)| (name.to_owned(), tracer));
+    let named = std::iter::once(("no tracer".to_owned(), Tracer::Untraced)).chain(named);
+    let further = further.map(|command| {
+        // Without its directory and its output.
+        let name = command.split(" -o").next().unwrap_or_default();
+        (name.rsplit('/').next().unwrap_or_default().to_owned(), Tracer::Tool(command))
+    });
+    let again = std::iter::once(("no tracer again".to_owned(), Tracer::Untraced));
+    named.chain(further).chain(again).collect()
+}
+
+/// What explains the sleeps of threads, beside the tools that show them.
+fn sleeps() -> Vec<(&'static str, Tracer)> {
+    let ours = |events, call_chains| {
+        let mechanism = Mechanism::Tracefs;
+        Tracer::Ours { mechanism, events, call_chains }
+    };
+    use CallChains::{AtSleeps, Never};
+    vec![
+        ("scheduler", ours(Events::Scheduler, Never)),
+        ("scheduler, sleep chains", ours(Events::Scheduler, AtSleeps)),
+        ("scheduler, system calls", ours(Events::Calls, Never)),
+        ("scheduler, page faults", ours(Events::Faults, Never)),
+        ("all, sleep chains", ours(Events::All, AtSleeps)),
+        ("perf sched record", Tracer::Tool(perf_sched_record())),
+        ("perf trace -s", Tracer::Tool(perf_trace())),
+    ]
+}
+
+/// Both mechanisms with the events of the scheduler and with all, and other tools.
+fn mechanisms() -> Vec<(&'static str, Tracer)> {
     let ours = |mechanism, events, call_chains| Tracer::Ours { mechanism, events, call_chains };
     use CallChains::{Always, AtInterrupts, AtSleeps, Never};
     use Events::{All, Scheduler};
     use Mechanism::{Perf, Tracefs};
-    let mut all = vec![
-        ("no tracer", Tracer::Untraced),
+    vec![
         ("ours by perf", ours(Perf, Scheduler, Never)),
         ("perf record", Tracer::Tool(perf_record())),
         ("ours by tracefs", ours(Tracefs, Scheduler, Never)),
@@ -69,10 +111,7 @@ pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
         ("all by tracefs, sleep chains", ours(Tracefs, All, AtSleeps)),
         ("all by perf, chains", ours(Perf, All, Always)),
         ("all by tracefs, chains", ours(Tracefs, All, Always)),
-        ("no tracer again", Tracer::Untraced),
-    ];
-    all.extend(further.map(|command| ("the given command", Tracer::Tool(command))));
-    all
+    ]
 }
 
 fn events(option: &str) -> String {
@@ -82,6 +121,14 @@ fn events(option: &str) -> String {
 fn perf_record() -> String {
     let events = events("-e");
     format!("perf record -q -a -c 1 -k CLOCK_MONOTONIC -m 2048 {events} -o {SCRATCH}.perf")
+}
+
+fn perf_sched_record() -> String {
+    format!("perf sched record -k CLOCK_MONOTONIC -m 2048 -o {SCRATCH}.sched")
+}
+
+fn perf_trace() -> String {
+    format!("perf trace -a -s -o {SCRATCH}.trace")
 }
 
 fn trace_cmd_record() -> String {
@@ -98,6 +145,20 @@ fn bpftrace_printf() -> String {
     format!("bpftrace -q -e '{probes} {{ printf(\"%d %d\\n\", pid, nsecs); }}'")
 }
 
+impl Events {
+    /// The tracepoints; `None` for the default of a recording.
+    fn tracepoints(self) -> Option<Vec<Tracepoint>> {
+        let added = match self {
+            Self::Scheduler => vec![],
+            Self::Calls => vec![Tracepoint::SystemCallEnter, Tracepoint::SystemCallExit],
+            Self::Faults => vec![Tracepoint::PageFaultUser, Tracepoint::PageFaultKernel],
+            Self::All => return None,
+        };
+        let scheduler = [Tracepoint::Switch, Tracepoint::Waking, Tracepoint::Wakeup];
+        Some(scheduler.into_iter().chain(added).collect())
+    }
+}
+
 impl Tracer {
     /// Starts to trace; returns how long that took, if it is known.
     pub(crate) fn start(&self) -> (Running, Option<Duration>) {
@@ -107,10 +168,7 @@ impl Tracer {
             Self::Ours { mechanism, events, call_chains } => {
                 let mut options =
                     Options { source: Source::Only(mechanism), call_chains, ..Options::default() };
-                if let Events::Scheduler = events {
-                    options.tracepoints =
-                        vec![Tracepoint::Switch, Tracepoint::Waking, Tracepoint::Wakeup];
-                }
+                options.tracepoints = events.tracepoints().unwrap_or(options.tracepoints);
                 options.drainer.cpus = Some([0].into_iter().collect());
                 let recorder = Recorder::start(options).expect("needs root");
                 (Running::Ours(Box::new(recorder)), Some(begin.elapsed()))
@@ -175,7 +233,7 @@ pub(crate) fn events_between(
 
 /// Removes the tools' output.
 pub(crate) fn clean() {
-    for ending in ["perf", "perf.old", "dat"] {
+    for ending in ["perf", "perf.old", "dat", "sched", "sched.old", "trace"] {
         let _ = std::fs::remove_file(format!("{SCRATCH}.{ending}"));
     }
 }

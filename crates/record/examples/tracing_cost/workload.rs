@@ -1,4 +1,5 @@
-//! The traced workload: two threads that wake each other, and one that sleeps.
+//! The traced workload: two threads that wake each other, one that sleeps, and one that touches
+//! new pages.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -56,6 +57,20 @@ pub(crate) fn sleeper(sleeps: u32) -> f64 {
         }
         late.sort_by(f64::total_cmp);
         late[late.len() / 2]
+    })
+}
+
+/// Touches new pages; returns the nanoseconds per page.
+pub(crate) fn faults(pages: u32) -> f64 {
+    const PAGE: usize = 4096;
+    real_time(move || {
+        // So large that the allocator takes it from the kernel, untouched.
+        let mut memory = vec![0_u8; pages as usize * PAGE];
+        let begin = Instant::now();
+        for page in memory.chunks_mut(PAGE) {
+            std::hint::black_box(page)[0] = 1;
+        }
+        begin.elapsed().as_nanos() as f64 / f64::from(pages)
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use tactus_model::recording::Lost;
 use tactus_model::time::{Instant, Monotonic};
 
+use super::background::Background;
 use super::drainer::{Held, Parcel};
 use crate::codec::{Block, BlockKind, EventBlockHead, encode_losses};
 use crate::summary::RecordingSummary;
@@ -19,6 +20,7 @@ pub(super) struct Copies {
     pub(super) parcels: Sender<Parcel>,
     /// The bytes that the reader has not taken yet.
     pub(super) held: Arc<Held>,
+    pub(super) background: Arc<Background>,
     pub(super) complete_until: Instant<Monotonic>,
     /// What the reader missed since it last had space.
     pub(super) missed: Vec<Lost>,
@@ -42,6 +44,8 @@ impl Copies {
         self.complete_until = complete_until;
         let bytes: usize = copies.iter().map(|block| block.bytes().len()).sum();
         self.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        // First, so that the reader never takes what was not counted.
+        self.background.sent();
         // A reader that has ended misses nothing.
         drop(self.parcels.send(Parcel::Blocks { blocks: copies, complete_until }));
     }
@@ -49,6 +53,7 @@ impl Copies {
     /// Signals the end.
     pub(super) fn end(&self, summary: &RecordingSummary) {
         drop(self.parcels.send(Parcel::End(Box::new(summary.clone()))));
+        self.background.end();
     }
 
     fn miss(&mut self, block: &Block, complete_until: Instant<Monotonic>) {
@@ -96,8 +101,13 @@ mod tests {
         let (parcels, received) = channel();
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: 1 });
         let start = Instant::from_nanos(0);
-        let mut copies =
-            Copies { parcels, held: held.clone(), complete_until: start, missed: Vec::new() };
+        let mut copies = Copies {
+            parcels,
+            held: held.clone(),
+            background: Arc::default(),
+            complete_until: start,
+            missed: Vec::new(),
+        };
         for at in [10, 20, 30] {
             copies.send(&[block(at)], Instant::from_nanos(at + 1));
         }

@@ -6,15 +6,16 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
-use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_rt::{NotGranted, ThreadRef};
+use tactus_rt::ThreadRef;
 use tactus_sys::SysError;
 use tactus_sys::wait::{Waker, wait};
 
 use super::intake::Intake;
+use super::level::{self, Level};
 use super::mechanism::{Buffers, Opened};
 use super::options::DrainerOptions;
+use super::pace::Pace;
 use super::symbols::Symbols;
 use crate::codec::{Block, DictionaryMark, EventBlock, encode_dictionary, encode_losses};
 use crate::summary::{RecordingCost, RecordingSummary};
@@ -52,45 +53,56 @@ pub(super) struct Drainer {
     pub(super) drain: Drain,
     pub(super) options: DrainerOptions,
     pub(super) waker: Arc<Waker>,
+    pub(super) level: Arc<Level>,
     pub(super) requests: Receiver<DrainRequest>,
     pub(super) parcels: Sender<Parcel>,
     pub(super) held: Arc<Held>,
 }
 
-/// How long the drainer sleeps if the writer has no space; the buffers are then above
-/// their watermarks, so polling them would return at once.
+/// How long the drainer sleeps if the writer has no space.
 const NO_ROOM_SLEEP: Nanos = Nanos::from_millis(50);
+
+/// The number of events that are packed in a turn.
+const EVENTS_A_TURN: usize = 2048;
+
+/// The drainer's policy while no buffer is too full.
+const ORDINARY: Scheduling = Scheduling::Other { nice: 0 };
+
+/// What a drainer leaves.
+pub(super) struct Ended {
+    pub(super) result: Result<(), SysError>,
+    /// To be dropped after everything else that uses their descriptors.
+    pub(super) buffers: Box<dyn Buffers>,
+}
 
 impl Drainer {
     /// Drains until a request to stop, then sends the summary.
-    ///
-    /// # Errors
-    /// A system call failed that should never fail.
-    pub(super) fn run(mut self) -> Result<(), SysError> {
-        let shortfalls = prepare(&self.options)?;
-        self.opened.shortfalls.extend(shortfalls);
+    pub(super) fn run(mut self) -> Ended {
+        let result = self.drain_to_the_end();
+        Ended { result, buffers: self.opened.buffers }
+    }
+
+    fn drain_to_the_end(&mut self) -> Result<(), SysError> {
+        // The watcher of the level reports what is refused.
+        level::pin(&self.options)?;
+        be_ordinary()?;
         let cpu_time_before = tactus_sys::usage::of_this_thread()?.cpu_time;
-        let mut drain = self.drain;
         loop {
             let has_room = self.held.bytes.load(Ordering::Relaxed) < self.held.limit;
-            let (to_poll, sleep) = if has_room {
-                (self.opened.buffers.to_poll(), self.options.longest_sleep)
-            } else {
-                (Vec::new(), NO_ROOM_SLEEP)
-            };
-            wait(&to_poll, &self.waker, sleep)?;
+            let sleep = if has_room { self.options.longest_sleep } else { NO_ROOM_SLEEP };
+            wait(&[], &self.waker, sleep)?;
             let request = match self.requests.try_recv() {
                 Ok(request) => Some(request),
                 Err(TryRecvError::Empty) => None,
                 // The owner of the recording is gone.
                 Err(TryRecvError::Disconnected) => Some(DrainRequest::Stop),
             };
-            if matches!(request, Some(DrainRequest::Stop)) {
+            let stops = matches!(request, Some(DrainRequest::Stop));
+            if stops {
                 self.opened.buffers.disable()?;
             }
             if has_room || request.is_some() {
-                let parcel = drain.all(&mut *self.opened.buffers)?;
-                send(&self.parcels, &self.held, parcel);
+                self.drain_once(stops)?;
             }
             match request {
                 None => {}
@@ -99,10 +111,10 @@ impl Drainer {
             }
         }
         let ended = tactus_sys::clock::now::<Monotonic>();
-        let accounts = self.opened.buffers.account(&mut drain.intake, ended)?;
-        let last = drain.new_losses().into_iter().collect();
+        let accounts = self.opened.buffers.account(&mut self.drain.intake, ended)?;
+        let last = self.drain.new_losses().into_iter().collect();
         send(&self.parcels, &self.held, Parcel::Blocks { blocks: last, complete_until: ended });
-        self.opened.shortfalls.extend(drain.intake.mute_idle_threads());
+        self.opened.shortfalls.extend(self.drain.intake.mute_idle_threads());
         let cpu_time = tactus_sys::usage::of_this_thread()?.cpu_time - cpu_time_before;
         let summary = RecordingSummary {
             started: self.started,
@@ -110,15 +122,33 @@ impl Drainer {
             accounts: accounts.events,
             cpus: accounts.cpus,
             absent: std::mem::take(&mut self.opened.absent),
-            loss_windows: drain.loss_windows,
-            undecoded: drain.intake.undecoded,
-            refused_names: drain.intake.decoder.names().dictionary().refused(),
-            cost: RecordingCost { drain_time: cpu_time, ..drain.cost },
+            loss_windows: self.drain.loss_windows,
+            undecoded: self.drain.intake.undecoded,
+            refused_names: self.drain.intake.decoder.names().dictionary().refused(),
+            cost: RecordingCost { drain_time: cpu_time, ..self.drain.cost },
             shortfalls: std::mem::take(&mut self.opened.shortfalls),
         };
         drop(self.parcels.send(Parcel::End(Box::new(summary))));
         Ok(())
     }
+
+    /// Drains every buffer once, at the last time without pauses.
+    fn drain_once(&mut self, is_last: bool) -> Result<(), SysError> {
+        let was_high = self.level.is_high();
+        let size = self.opened.buffers.size();
+        let mut pace = if is_last { Pace::in_haste() } else { Pace::new(size) };
+        let parcel = self.drain.all(&mut *self.opened.buffers, &mut pace)?;
+        send(&self.parcels, &self.held, parcel);
+        if was_high {
+            self.level.fell();
+        }
+        be_ordinary()
+    }
+}
+
+/// Makes the calling thread an ordinary one: the watcher of the level may have raised its priority.
+fn be_ordinary() -> Result<(), SysError> {
+    ThreadRef::Calling.schedule(ORDINARY).map(drop)
 }
 
 /// Counts the blocks before the writer can store them.
@@ -130,23 +160,6 @@ fn send(parcels: &Sender<Parcel>, held: &Held, parcel: Parcel) {
     // A writer that has ended returns its error to the owner; draining continues until
     // the request to stop.
     drop(parcels.send(parcel));
-}
-
-/// Gives the calling thread its CPUs, then its priority; returns what was refused.
-fn prepare(options: &DrainerOptions) -> Result<Vec<Shortfall>, SysError> {
-    let drainer = ThreadRef::Calling;
-    let pinned = match &options.cpus {
-        Some(cpus) => drainer.pin(cpus)?,
-        None => None,
-    };
-    let scheduled = drainer.schedule(Scheduling::Fifo(options.priority))?;
-    let of_the_recorder = |refused: NotGranted| {
-        let Shortfall { asked, granted, reason, fix } = refused.explain_here();
-        let asked = format!("{asked} for the recorder's thread");
-        let granted = format!("{granted}: on a busy machine events may be lost");
-        Shortfall { asked, granted, reason, fix }
-    };
-    Ok(pinned.into_iter().chain(scheduled).map(of_the_recorder).collect())
 }
 
 /// The state between two drains.
@@ -185,17 +198,21 @@ impl Drain {
     }
 
     /// Drains every buffer once.
-    fn all(&mut self, buffers: &mut dyn Buffers) -> Result<Parcel, SysError> {
+    fn all(&mut self, buffers: &mut dyn Buffers, pace: &mut Pace) -> Result<Parcel, SysError> {
         let began = tactus_sys::clock::now::<Monotonic>();
         let mut blocks = Vec::new();
         for (index, cpu) in self.cpus.iter().enumerate() {
             self.intake.stand_at(index);
-            let bytes = buffers.drain(index, &mut self.intake)?;
+            pace.next_buffer();
+            let bytes = buffers.drain(index, &mut self.intake, pace)?;
             self.cost.ring_bytes += bytes;
             self.cost.fullest_ring = self.cost.fullest_ring.max(bytes);
             self.intake.sort();
             let events = &mut self.intake.events;
-            blocks.extend(EventBlock::encode(cpu, events));
+            for turn in events.chunks(EVENTS_A_TURN) {
+                blocks.extend(EventBlock::encode(cpu, turn));
+                pace.look();
+            }
             self.cost.events += events.len() as u64;
             events.clear();
         }

@@ -8,10 +8,12 @@ use std::sync::mpsc::Receiver;
 use tactus_model::recording::{About, Dictionary, EventSource, Item, Lost, SourceError};
 use tactus_model::time::{Instant, Monotonic};
 
+use super::background::Background;
 use super::drainer::{Held, Parcel};
 use super::error::RecordError;
 use super::open::Prepared;
 use super::options::{MOST_WAITING, Options};
+use super::pace::Pace;
 use super::recorder::Draining;
 use crate::codec::{Block, BlockKind, EventBlockHead, decode_dictionary, decode_losses};
 use crate::merge::{Merge, damaged};
@@ -28,6 +30,10 @@ pub struct LiveSource {
     about: About,
     /// The drainer, if the recording belongs to this reader.
     drainer: Option<Draining>,
+    /// The policy of the reading thread, if the recording is another's.
+    background: Option<Arc<Background>>,
+    /// The turns of the reading thread, if it reads in the background.
+    pace: Option<Pace>,
     parcels: Receiver<Parcel>,
     held: Arc<Held>,
     dictionary: Dictionary,
@@ -48,17 +54,23 @@ impl LiveSource {
         let prepared = Prepared::new(&options)?;
         let (drainer, parcels) = Draining::start(options, prepared, held.clone())?;
         let about = drainer.about.clone();
-        Ok(Self::new(about, Some(drainer), parcels, held))
+        Ok(Self::new(about, Some(drainer), None, parcels, held))
     }
 
     /// Follows a recording that its owner stores; it ends when that recording ends.
-    pub(super) fn beside(about: About, parcels: Receiver<Parcel>, held: Arc<Held>) -> Self {
-        Self::new(about, None, parcels, held)
+    pub(super) fn beside(
+        about: About,
+        parcels: Receiver<Parcel>,
+        held: Arc<Held>,
+        background: Arc<Background>,
+    ) -> Self {
+        Self::new(about, None, Some(background), parcels, held)
     }
 
     fn new(
         about: About,
         drainer: Option<Draining>,
+        background: Option<Arc<Background>>,
         parcels: Receiver<Parcel>,
         held: Arc<Held>,
     ) -> Self {
@@ -66,6 +78,8 @@ impl LiveSource {
             complete_until: about.started,
             about,
             drainer,
+            background,
+            pace: None,
             parcels,
             held,
             dictionary: Dictionary::new(),
@@ -73,6 +87,16 @@ impl LiveSource {
             losses: VecDeque::new(),
             ahead: None,
             summary: None,
+        }
+    }
+
+    /// Lets the calling thread, which reads, run while no other thread wants the CPU, so that
+    /// reading delays nobody. It becomes an ordinary thread, with short turns, while it is several
+    /// drains behind, and at the end of the recording.
+    pub fn in_background(&mut self) {
+        if let Some(background) = &self.background {
+            background.enter();
+            self.pace = Some(Pace::new(usize::MAX));
         }
     }
 
@@ -94,6 +118,7 @@ impl LiveSource {
     fn take_parcel(&mut self) -> Result<bool, SourceError> {
         match self.parcels.recv() {
             Ok(Parcel::Blocks { blocks, complete_until }) => {
+                self.background.iter().for_each(|background| background.took());
                 self.complete_until = complete_until;
                 blocks.into_iter().try_for_each(|block| self.take_block(block))?;
             }
@@ -109,6 +134,7 @@ impl LiveSource {
     }
 
     fn take_block(&mut self, block: Block) -> Result<(), SourceError> {
+        self.pace.iter_mut().for_each(Pace::next_buffer);
         self.held.bytes.fetch_sub(block.bytes().len() as u64, Ordering::Relaxed);
         match block.kind() {
             BlockKind::Events => {
@@ -129,9 +155,19 @@ impl LiveSource {
         Ok(())
     }
 
+    fn pause_at_times(&mut self) {
+        if let (Some(pace), Some(background)) = (&mut self.pace, &self.background)
+            && background.has_time()
+        {
+            // As if each event had this size: explaining one takes longer than draining it.
+            pace.pass(64);
+        }
+    }
+
     fn next_event(&mut self) -> Result<Option<Item>, SourceError> {
         loop {
             if let Some(event) = self.merge.next(self.complete_until, &mut Ok)? {
+                self.pause_at_times();
                 return Ok(Some(Item::Event(event)));
             }
             if !self.take_parcel()? {

@@ -9,6 +9,7 @@ use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::SysError;
 
 use super::intake::Intake;
+use super::pace::Pace;
 use crate::decode::Decoder;
 
 /// Everything opened, but nothing enabled.
@@ -46,7 +47,12 @@ pub(super) trait Buffers: Send {
     /// returns the number of bytes.
     ///
     /// Stops after the bytes of one buffer, however fast the kernel writes.
-    fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError>;
+    fn drain(
+        &mut self,
+        index: usize,
+        intake: &mut Intake,
+        pace: &mut Pace,
+    ) -> Result<u64, SysError>;
 
     /// Returns the accounts after the last drain, which was at `ended`; passes losses
     /// that no drain reported to `intake`.

@@ -88,9 +88,11 @@ fn perf_instead(refused: &RecordError) -> Shortfall {
     }
 }
 
-/// The filter for the threads to which a recording of `tracepoint` is restricted;
-/// `None` if all threads are recorded.
-pub(super) fn thread_filter(tracepoint: Tracepoint, options: &Options) -> Option<String> {
+/// The kernel's filter for what is recorded of `tracepoint`; `None` if everything is.
+pub(super) fn filter(tracepoint: Tracepoint, options: &Options) -> Option<String> {
+    if tracepoint == Tracepoint::ContentionBegin {
+        return Some(WAITS_ASLEEP.to_owned());
+    }
     let threads = &options.only_threads;
     let restricted = tracepoint.is_of_a_thread() || options.narrows(tracepoint);
     (restricted && !threads.is_empty()).then(|| {
@@ -101,6 +103,10 @@ pub(super) fn thread_filter(tracepoint: Tracepoint, options: &Options) -> Option
         each.collect::<Vec<_>>().join(" || ")
     })
 }
+
+/// Contention for a lock that is awaited asleep. Contention for one that is awaited spinning, which has
+/// the flag `LCB_F_SPIN`, is half of these events or more, and explains no sleep.
+const WAITS_ASLEEP: &str = "!(flags & 1)";
 
 /// Tracepoints with the kernel's formats, and events without a format.
 pub(super) struct Wanted {

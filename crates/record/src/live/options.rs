@@ -129,7 +129,7 @@ impl Tracepoint {
 /// The thread that empties the rings.
 #[derive(Clone, Debug)]
 pub struct DrainerOptions {
-    /// Its real-time priority.
+    /// Its real-time priority while it is behind; otherwise it is an ordinary thread.
     pub priority: RealtimePriority,
     /// The CPUs on which it may run, if it must stay off measured CPUs.
     pub cpus: Option<CpuList>,

@@ -14,8 +14,9 @@ use tactus_sys::{Errno, SysError};
 use super::error::RecordError;
 use super::intake::{Intake, Read, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
-use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
+use super::open::{SMALLEST_BUFFER, Wanted, filter};
 use super::options::{Chained, Options};
+use super::pace::Pace;
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
 
 /// perf counts its own disabling of preemption as the thread's.
@@ -149,7 +150,7 @@ impl Perf {
         if tracepoint == Tracepoint::Mark {
             return Err("perf does not record marks; fix: --source tracefs".to_owned());
         }
-        let threads = thread_filter(tracepoint, options);
+        let threads = filter(tracepoint, options);
         let open = |(cpu, leader): (u32, &CpuEvent), (call_chain, filter): &(_, Option<String>)| {
             let event = CpuEvent::tracepoint(format.id, cpu, *call_chain)?;
             if let Some(filter) = filter {
@@ -220,9 +221,17 @@ impl Buffers for Perf {
         self.events().try_for_each(CpuEvent::disable)
     }
 
-    fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
+    fn drain(
+        &mut self,
+        index: usize,
+        intake: &mut Intake,
+        pace: &mut Pace,
+    ) -> Result<u64, SysError> {
         let shape = self.shape;
-        let drained = self.rings[index].drain(|record| take(record, shape, intake));
+        let drained = self.rings[index].drain(|record| {
+            pace.pass(record.body.len());
+            take(record, shape, intake);
+        });
         intake.undecoded += u64::from(drained.garbled > 0);
         Ok(drained.bytes)
     }

@@ -8,13 +8,15 @@ use std::thread::JoinHandle;
 
 use tactus_model::recording::{About, Observers, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
+use tactus_sys::clock;
 use tactus_sys::wait::Waker;
-use tactus_sys::{SysError, clock};
 
+use super::background::Background;
 use super::copies::Copies;
-use super::drainer::{Drain, DrainRequest, Drainer, Held, Parcel};
+use super::drainer::{Drain, DrainRequest, Drainer, Ended, Held, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
+use super::level::LevelWatch;
 use super::mechanism::Opened;
 use super::open::{Prepared, open};
 use super::options::{Keep, MOST_WAITING, Options};
@@ -44,7 +46,8 @@ pub struct Recorded {
 #[derive(Debug)]
 pub(super) struct Draining {
     pub(super) about: About,
-    thread: Option<JoinHandle<Result<(), SysError>>>,
+    thread: Option<JoinHandle<Ended>>,
+    level: LevelWatch,
     waker: Arc<Waker>,
     requests: Sender<DrainRequest>,
 }
@@ -78,12 +81,14 @@ impl Recorder {
     pub fn start_followed(options: Options) -> Result<(Self, LiveSource), RecordError> {
         let prepared = Prepared::new(&options)?;
         let (parcels, followed) = channel();
+        let background = Arc::new(Background::default());
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
         let recorder = Self::start_with(options, prepared, |about| {
-            let (held, complete_until) = (held.clone(), about.started);
-            Some(Copies { parcels, held, complete_until, missed: Vec::new() })
+            let (held, background) = (held.clone(), background.clone());
+            let (complete_until, missed) = (about.started, Vec::new());
+            Some(Copies { parcels, held, background, complete_until, missed })
         })?;
-        let source = LiveSource::beside(recorder.about().clone(), followed, held);
+        let source = LiveSource::beside(recorder.about().clone(), followed, held, background);
         Ok((recorder, source))
     }
 
@@ -163,9 +168,12 @@ impl Draining {
         let mut opened = open(&options, prepared)?;
         let symbols = options.symbols.unwrap_or_else(|| Arc::new(Symbols::read()));
         let waker = Arc::new(Waker::new()?);
+        let (level, refused) =
+            LevelWatch::start(&*opened.buffers, waker.clone(), options.drainer.clone())?;
+        opened.shortfalls.extend(refused);
         opened.buffers.enable()?;
         let started = tactus_sys::clock::now::<Monotonic>();
-        // Before the drainer has its priority: this takes long, and the caller waits for it.
+        // In the calling thread: this takes long, and the caller waits for it.
         let drain = Drain::new(&mut opened, started, symbols);
         let mut about = about(&opened, started, options.observers);
         let (requests, request_receiver) = channel();
@@ -176,13 +184,15 @@ impl Draining {
             drain,
             options: options.drainer,
             waker: waker.clone(),
+            level: level.level.clone(),
             requests: request_receiver,
             parcels,
             held,
         };
         let (thread, id) = spawn(tactus_sys::facts::DRAINER, move || drainer.run())?;
-        about.observers.threads.push(id);
-        Ok((Self { about, thread: Some(thread), waker, requests }, parcel_receiver))
+        level.of_drainer(id);
+        about.observers.threads.extend([id, level.id]);
+        Ok((Self { about, thread: Some(thread), level, waker, requests }, parcel_receiver))
     }
 
     fn request(&self, request: DrainRequest) {
@@ -195,8 +205,12 @@ impl Draining {
     pub(super) fn stop(&mut self) -> Result<(), RecordError> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         self.request(DrainRequest::Stop);
-        thread.join().map_err(|_| RecordError::Ended("drainer"))??;
-        Ok(())
+        let Ended { result, buffers } = thread.join().map_err(|_| RecordError::Ended("drainer"))?;
+        // An instance of tracefs cannot be removed while its buffers are open.
+        let ended = self.level.end();
+        drop(buffers);
+        result?;
+        ended
     }
 }
 
@@ -208,7 +222,7 @@ impl Drop for Draining {
 }
 
 /// Starts a thread of the recorder; returns its number once it runs.
-fn spawn<T: Send + 'static>(
+pub(super) fn spawn<T: Send + 'static>(
     name: &'static str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<(JoinHandle<T>, ThreadId), RecordError> {

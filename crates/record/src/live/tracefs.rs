@@ -13,8 +13,9 @@ use tactus_sys::{Errno, SysError};
 use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
-use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
+use super::open::{SMALLEST_BUFFER, Wanted, filter};
 use super::options::{Chained, Options};
+use super::pace::Pace;
 use crate::decode::{
     BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
     StackLayout, Tracepoint,
@@ -267,7 +268,7 @@ fn enable(
 ) -> Result<Vec<Enabled>, RecordError> {
     let mut filtered = Vec::new();
     for (tracepoint, _) in events {
-        let written = thread_filter(*tracepoint, options).map_or(Ok(()), |filter| {
+        let written = filter(*tracepoint, options).map_or(Ok(()), |filter| {
             instance.write(&format!("events/{}/filter", tracepoint.name()), &filter)
         });
         filtered.push(written);
@@ -357,7 +358,7 @@ impl Cpu {
         known: &Records,
         size: usize,
         last: Instant<Monotonic>,
-        intake: &mut Intake,
+        (intake, pace): (&mut Intake, &mut Pace),
     ) -> Result<u64, SysError> {
         let Records { shape, new_threads, stacks } = known;
         let began = tactus_sys::clock::now::<Monotonic>();
@@ -377,6 +378,7 @@ impl Cpu {
                 continue;
             };
             bytes += records.bytes() as u64;
+            pace.pass(records.bytes());
             for record in records {
                 let Ok(PageRecord { time, raw }) = record else {
                     intake.undecoded += 1;
@@ -440,11 +442,16 @@ impl Buffers for Traced {
         self.instances.iter().try_for_each(|traces| traces.instance.switch(false))
     }
 
-    fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
+    fn drain(
+        &mut self,
+        index: usize,
+        intake: &mut Intake,
+        pace: &mut Pace,
+    ) -> Result<u64, SysError> {
         let last = intake.last();
         let mut bytes = 0;
         for Traces { cpus, size, .. } in &mut self.instances {
-            bytes += cpus[index].drain(&self.records, *size, last, intake)?;
+            bytes += cpus[index].drain(&self.records, *size, last, (intake, pace))?;
         }
         Ok(bytes)
     }

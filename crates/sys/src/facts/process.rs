@@ -17,6 +17,9 @@ const DEADLINE: u64 = 6;
 /// It is here and not in the recorder because the facts of other machines name it too.
 pub const DRAINER: &str = "tactus-drainer";
 
+/// The name of the real-time thread that watches how full the buffers of a recording are.
+pub const LEVEL_WATCHER: &str = "tactus-level";
+
 /// The facts about running programs.
 #[derive(Default)]
 pub(super) struct Programs {
@@ -63,7 +66,7 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
             }
             if thread.name == DRAINER {
                 recordings += 1;
-            } else {
+            } else if thread.name != LEVEL_WATCHER {
                 realtime_tasks.extend(thread.realtime());
             }
         }
