@@ -18,6 +18,7 @@ use tactus_model::time::Nanos;
 use tactus_reserve::Reserve;
 use tactus_rt::ThreadRef;
 use tactus_sys::counters::MachineCounters;
+use tactus_sys::perf::ThreadClock;
 
 /// The job: 5 ms of CPU time every 40 ms, 50 times.
 const COST: Duration = Duration::from_millis(5);
@@ -153,15 +154,15 @@ fn print(ways: &[Way], figures: &[Figures]) {
     }
 }
 
-/// The time on a CPU of the calling thread.
-fn used() -> Result<Duration, Failure> {
-    Ok(tactus_sys::usage::of_this_thread()?.cpu_time.into())
+/// Counts the CPU time of the calling thread. (getrusage grows at ticks.)
+fn own_clock() -> Result<ThreadClock, Failure> {
+    Ok(ThreadClock::start(tactus_sys::thread::current_id())?)
 }
 
 /// Computes for an amount of CPU time.
-fn compute(cost: Duration, until: Instant) -> Result<(), Failure> {
-    let before = used()?;
-    while used()? - before < cost && Instant::now() < until {}
+fn compute(clock: &ThreadClock, cost: Duration, until: Instant) -> Result<(), Failure> {
+    let enough = clock.read()? + cost.into();
+    while clock.read()? < enough && Instant::now() < until {}
     Ok(())
 }
 
@@ -179,13 +180,14 @@ fn jobs(way: Way) -> Result<Vec<Duration>, Failure> {
             Some(Reserve::grant(ThreadRef::Calling, "6.5ms/40ms".parse()?, &[rung])?)
         }
     };
+    let clock = own_clock()?;
     let first = Instant::now() + PERIOD;
     let until = first + TURN_MOST;
     let mut responses = Vec::with_capacity(JOBS as usize);
     for number in 0..JOBS {
         let release = first + PERIOD * number;
         thread::sleep(release.saturating_duration_since(Instant::now()));
-        compute(COST, until)?;
+        compute(&clock, COST, until)?;
         let done = Instant::now();
         if done >= until {
             break;
@@ -201,24 +203,25 @@ fn jobs(way: Way) -> Result<Vec<Duration>, Failure> {
 fn deliver(rung: Rung) -> Result<String, Failure> {
     let capacity: Capacity = "5ms/40ms".parse()?;
     let reserve = Reserve::grant(ThreadRef::Calling, capacity, &[rung])?;
+    let clock = own_clock()?;
     let begun = Instant::now();
-    let (mut most, mut windows) = (Duration::ZERO, 0_u32);
-    let start = used()?;
-    let mut before = start;
+    let (mut most, mut windows) = (Nanos::ZERO, 0_u32);
+    let mut before = Nanos::ZERO;
     while begun.elapsed() < JOBS * PERIOD {
         let next = begun + PERIOD * (windows + 1);
         while Instant::now() < next {
             std::hint::spin_loop();
         }
-        let now = used()?;
+        let now = clock.read()?;
         // Several periods may have passed at once.
         let passed = (begun.elapsed().as_nanos() / PERIOD.as_nanos()) as u32;
-        most = most.max((now - before) / (passed - windows).max(1));
+        let periods = u64::from((passed - windows).max(1));
+        most = most.max(Nanos::from_nanos((now - before).as_nanos() / periods));
         (before, windows) = (now, passed);
     }
     let demotions = reserve.usage()?.demotions;
-    let share = (before - start).as_secs_f64() / (windows * COST).as_secs_f64();
-    let most = Nanos::from(most).as_micros_f64() / 1e3;
+    let share = before.as_secs_f64() / (windows * COST).as_secs_f64();
+    let most = most.as_micros_f64() / 1e3;
     let taken = demotions.map(|count| format!(", priority taken {count} times"));
     Ok(format!("{:.1} %, {most:.2} ms at most{}", 100.0 * share, taken.unwrap_or_default()))
 }
