@@ -23,7 +23,7 @@ impl Metered {
     /// Begins the first window at `since` after the start of the program.
     pub(super) fn begin(reserve: Reserve, name: String, window: Nanos, since: Nanos) -> Self {
         // What cannot be read now is read later.
-        let last = reserve.usage().unwrap_or_else(|_| Usage::NONE);
+        let last = reserve.usage().unwrap_or(Usage::NONE);
         Self { reserve, name, since, last, history: History::new(window) }
     }
 
