@@ -219,11 +219,43 @@ fn deliver(rung: Rung) -> Result<String, Failure> {
         most = most.max(Nanos::from_nanos((now - before).as_nanos() / periods));
         (before, windows) = (now, passed);
     }
-    let demotions = reserve.usage()?.demotions;
     let share = before.as_secs_f64() / (windows * COST).as_secs_f64();
     let most = most.as_micros_f64() / 1e3;
-    let taken = demotions.map(|count| format!(", priority taken {count} times"));
-    Ok(format!("{:.1} %, {most:.2} ms at most{}", 100.0 * share, taken.unwrap_or_default()))
+    let text = format!("{:.1} %, {most:.2} ms at most", 100.0 * share);
+    if rung != Rung::Priority {
+        return Ok(text);
+    }
+    let kept = kept_priority(&clock)?;
+    let [half, all] = [0.5, 1.0].map(|share| {
+        let at = (kept.len().saturating_sub(1) as f64 * share) as usize;
+        kept.get(at).copied().unwrap_or_default().as_micros_f64() / 1e3
+    });
+    drop(reserve);
+    Ok(format!("{text} (with its priority: p50 {half:.2} ms, {all:.2} ms at most)"))
+}
+
+/// Computes for 2 s without a pause; returns the CPU times for which the thread kept its priority,
+/// sorted.
+fn kept_priority(clock: &ThreadClock) -> Result<Vec<Nanos>, Failure> {
+    let mut kept = Vec::new();
+    let mut since = None;
+    let begun = Instant::now();
+    while begun.elapsed() < JOBS * PERIOD {
+        let has_it = matches!(ThreadRef::Calling.scheduling()?, Scheduling::Fifo(_));
+        let now = clock.read()?;
+        match (has_it, since) {
+            (false, Some(from)) => kept.push(now - from),
+            (true, None) => since = Some(now),
+            _ => {}
+        }
+        if !has_it {
+            since = None;
+        }
+    }
+    // The first may have begun before.
+    kept.drain(..kept.len().min(1));
+    kept.sort_unstable();
+    Ok(kept)
 }
 
 /// Competing processes, which end with this value.
