@@ -7,6 +7,7 @@
 pub mod affinity;
 pub mod block_queue;
 pub mod capability;
+pub mod cgroup;
 pub mod clock;
 pub mod counters;
 pub mod direct_file;
@@ -37,6 +38,7 @@ pub mod thread;
 mod timespec;
 pub mod timestamp;
 pub mod tracefs;
+pub mod unix_socket;
 pub mod usage;
 pub mod wait;
 pub mod whole_file;

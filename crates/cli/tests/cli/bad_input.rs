@@ -104,6 +104,13 @@ const ROWS: [Row; 89] = [
     (&["measure", "{dir}/pipe"], "it is a pipe or a device", 2),
     (&["admit", "{dir}/pipe"], "it is a pipe or a device", 2),
     (&["quanta", "{dir}/pipe"], "it is a pipe or a device", 2),
+    // Capacities.
+    (&["reserve", "12ms/10ms", "--", "true"], "the largest cost is 10ms", 2),
+    (&["reserve", "3ms", "--", "true"], "write the CPU time and the period", 2),
+    (&["reserve", "1ms/9ms", "--rung", "dealine", "--", "true"], "did you mean `deadline`?", 2),
+    (&["reserve", "1ms/5s", "--rung", "deadline", "--", "true"], "a period of 4194.304ms", 3),
+    (&["reserve", "9us/50us", "--rung", "deadline", "--", "true"], "a period of 100us", 3),
+    (&["reserve", "--adjust", "1", "1ms/9ms"], "does not run under `tactus reserve`", 2),
     // Options that would be ignored.
     (&["watch", "--traced", "1s"], "unknown option `--traced`", 2),
     (&["watch", "--plain", "--load", "idle", "--load", "compute"], "has several values", 2),
