@@ -6,20 +6,27 @@
 #![forbid(unsafe_code)]
 
 mod adapt;
+mod allowance;
 mod bandwidth;
 mod book;
+mod calls;
+mod connection;
 mod elastic;
 mod ledger;
+pub mod listener;
 pub mod machine;
 mod manager;
 mod meter;
 mod metered;
 pub mod policy;
+mod server;
 mod subject;
 
 pub use bandwidth::Bandwidth;
 pub use book::{Book, Moment, Step};
+pub use connection::{CALL_TIME, EVENT_BYTES, REPLY_TIME};
 pub use ledger::{BadLedger, Ledger};
-pub use manager::{Client, Manager, NotReserved, Notice, RESERVES_MOST};
+pub use manager::{Client, Manager, NotReserved, Notice, RESERVES_MOST, What};
 pub use policy::{Caps, Policy};
+pub use server::{CONNECTIONS_MOST, ManagerHandle, Server};
 pub use subject::{NotASubject, Started, Subject};

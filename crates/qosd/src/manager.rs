@@ -8,7 +8,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_qos::{
-    BadNeed, Constraint, Event, Fit, Grant, Need, Overrun, Refusal, ReserveId, ReserveStatus, Terms,
+    BadNeed, Constraint, Fit, Grant, Need, Overrun, Refusal, ReserveId, ReserveStatus, Terms, Usage,
 };
 use tactus_reserve::{Refused, Reserve, Rung};
 use tactus_rt::ThreadRef;
@@ -58,13 +58,30 @@ pub enum NotReserved {
 
 /// What happened to a reserve.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub struct Notice {
+    /// The reserve.
+    pub reserve: ReserveId,
+    /// The [number](Client::number) of its client.
+    pub client: u64,
+    /// Its user.
+    pub user: u32,
+    /// What happened.
+    pub what: What,
+}
+
+/// What can happen to a reserve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
     /// It has its first grant, or another.
-    Changed(ReserveId),
+    Changed,
     /// It never had a grant: the kernel refuses it.
-    Refused(ReserveId, Refusal),
-    /// An event of its use, or its end.
-    Happened(Event),
+    Refused(Refusal),
+    /// The thread used its grant before the end of a period.
+    Overrun(Usage),
+    /// The use of CPU time, for [followers](Manager::follow_use).
+    Used(Usage),
+    /// It has ended; the reason is a clause.
+    Ended(String),
 }
 
 /// Carries out reserves, by the best mechanism that the machine permits.
@@ -95,6 +112,16 @@ struct Held {
     /// `None` while it waits for its first grant.
     kept: Option<Reserve>,
     metered: Option<Metered>,
+    /// How often followers want a report.
+    every: Option<Nanos>,
+}
+
+impl Held {
+    /// Measures the use if somebody needs it.
+    fn measure(&mut self, now: Moment) {
+        let before = self.metered.take();
+        self.metered = Metered::of(before, &self.terms, self.every, self.subject.id(), now);
+    }
 }
 
 impl Manager {
@@ -145,7 +172,8 @@ impl Manager {
         let held = Held {
             client: client.number,
             user: client.user,
-            metered: Metered::if_needed(&terms, subject.id(), now),
+            metered: Metered::of(None, &terms, None, subject.id(), now),
+            every: None,
             subject,
             need,
             terms,
@@ -155,11 +183,11 @@ impl Manager {
         self.threads.insert(thread);
         self.settle(now);
         // A refusal of the kernel is the answer to this request.
-        let refused = self.notices.iter().position(
-            |notice| matches!(notice, Notice::Refused(refused, _) if *refused == reserve),
-        );
-        match refused.map(|index| self.notices.remove(index)) {
-            Some(Notice::Refused(_, refusal)) => Err(refusal.into()),
+        let refused = self.notices.extract_if(.., |notice| {
+            notice.reserve == reserve && matches!(notice.what, What::Refused(_))
+        });
+        match refused.last().map(|notice| notice.what) {
+            Some(What::Refused(refusal)) => Err(refusal.into()),
             _ => Ok(reserve),
         }
     }
@@ -195,7 +223,7 @@ impl Manager {
         self.book.change(reserve, terms)?;
         if let Some(held) = self.held.get_mut(&reserve) {
             (held.need, held.terms) = (need, terms);
-            held.metered = Metered::if_needed(&terms, held.subject.id(), now);
+            held.measure(now);
         }
         self.settle(now);
         Ok(())
@@ -212,7 +240,7 @@ impl Manager {
         now: Moment,
     ) -> Result<(), NotReserved> {
         self.of_client(client, reserve)?;
-        self.end(reserve, "it was released", now);
+        self.end(reserve, What::Ended("it was released".to_owned()), now);
         self.settle(now);
         Ok(())
     }
@@ -222,7 +250,7 @@ impl Manager {
         let of_client = self.held.iter().filter(|(_, held)| held.client == client);
         let reserves: Vec<ReserveId> = of_client.map(|(reserve, _)| *reserve).collect();
         for reserve in &reserves {
-            self.end(*reserve, "its connection was closed", now);
+            self.end(*reserve, What::Ended("its client is gone".to_owned()), now);
         }
         if !reserves.is_empty() {
             self.settle(now);
@@ -234,7 +262,7 @@ impl Manager {
         self.held.get_mut(&reserve).filter(may).ok_or(NotReserved::Unknown(reserve))
     }
 
-    fn end(&mut self, reserve: ReserveId, reason: &str, now: Moment) {
+    fn end(&mut self, reserve: ReserveId, what: What, now: Moment) {
         let Some(held) = self.held.remove(&reserve) else { return };
         self.threads.remove(&held.subject.id().0);
         self.book.remove(reserve, now);
@@ -245,8 +273,7 @@ impl Manager {
         }
         // The descriptor is closed with the subject, but the reserve had a duplicate.
         let _ = self.endings.remove(held.subject.descriptor());
-        let reason = reason.to_owned();
-        self.notices.push(Notice::Happened(Event::Ended { reserve, reason }));
+        self.notices.push(Notice { reserve, client: held.client, user: held.user, what });
     }
 
     /// Carries out everything that is possible now: ends the reserves of threads that have ended,
@@ -272,7 +299,7 @@ impl Manager {
                 break;
             }
             for ready in ended {
-                self.end(ReserveId(ready.key), "its thread has ended", now);
+                self.end(ReserveId(ready.key), thread_ended(), now);
             }
         }
     }
@@ -286,9 +313,9 @@ impl Manager {
         match done {
             Ok(()) => {
                 self.book.record(step, now);
-                self.notices.push(Notice::Changed(step.reserve));
+                self.notify(step.reserve, What::Changed);
             }
-            Err(Refused::Thread(_)) => self.end(step.reserve, "its thread has ended", now),
+            Err(Refused::Thread(_)) => self.end(step.reserve, thread_ended(), now),
             Err(Refused::Rungs { rungs, largest_cost }) => {
                 let reason = rungs.first().map(|rung| rung.reason.clone()).unwrap_or_default();
                 let fix = rungs.into_iter().find_map(|rung| rung.fix);
@@ -309,12 +336,15 @@ impl Manager {
         } else if is_growth {
             self.book.refuse(step, now);
         } else if step.is_first {
-            self.end(step.reserve, &refusal.reason, now);
-            self.notices.pop();
-            self.notices.push(Notice::Refused(step.reserve, refusal));
+            self.end(step.reserve, What::Refused(refusal), now);
         } else {
-            self.end(step.reserve, &refusal.reason, now);
+            self.end(step.reserve, What::Ended(refusal.reason), now);
         }
+    }
+
+    fn notify(&mut self, reserve: ReserveId, what: What) {
+        let Some(held) = self.held.get(&reserve) else { return };
+        self.notices.push(Notice { reserve, client: held.client, user: held.user, what });
     }
 
     fn read_meters(&mut self, now: Moment) {
@@ -332,13 +362,16 @@ impl Manager {
             if let Some(want) = observed.want {
                 self.book.want(reserve, want);
             }
-            self.notices.extend(observed.used.map(|usage| Notice::Happened(Event::Used(usage))));
+            if let Some(usage) = observed.used {
+                self.notify(reserve, What::Used(usage));
+            }
             match (observed.overrun, overrun) {
                 (Some(usage), Overrun::Notify) => {
-                    self.notices.push(Notice::Happened(Event::Overrun(usage)));
+                    self.notify(reserve, What::Overrun(usage));
                 }
                 (Some(_), Overrun::Release) => {
-                    self.end(reserve, "it used all of its CPU time in a period", now);
+                    let reason = "it used all of its CPU time before the end of a period";
+                    self.end(reserve, What::Ended(reason.to_owned()), now);
                 }
                 _ => {}
             }
@@ -348,8 +381,10 @@ impl Manager {
     /// Reports the use of a reserve every so often from now on, or no longer.
     pub fn follow_use(&mut self, reserve: ReserveId, every: Option<Nanos>, now: Moment) {
         let Some(held) = self.held.get_mut(&reserve) else { return };
-        let metered = held.metered.take();
-        held.metered = Metered::followed(metered, &held.terms, held.subject.id(), every, now);
+        if held.every != every {
+            held.every = every;
+            held.measure(now);
+        }
     }
 
     /// When [`settle`](Self::settle) has something to do.
@@ -458,6 +493,10 @@ fn first_grant(
     }
     held.kept = Some(Reserve::grant(thread, capacity, Rung::ALL)?);
     Ok(())
+}
+
+fn thread_ended() -> What {
+    What::Ended("its thread has ended".to_owned())
 }
 
 /// The word for a rung in answers.

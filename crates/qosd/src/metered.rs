@@ -44,36 +44,33 @@ pub(crate) struct Observed {
 }
 
 impl Metered {
-    /// A meter for terms that need one; `None` for others, and if the kernel has no meters.
-    pub fn if_needed(terms: &Terms, thread: ThreadId, now: Moment) -> Option<Self> {
-        (terms.adapt || terms.overrun != Overrun::Throttle).then_some(())?;
-        let mut metered = Self::new(terms, thread, now)?;
-        metered.adaptation = terms.adapt.then(Adaptation::default);
-        Some(metered)
-    }
-
-    /// The meter with a report every so often, or without one if `every` is `None`.
-    pub fn followed(
-        metered: Option<Self>,
+    /// The meter of a thread with these terms, whose followers want a report so often; `None` if
+    /// nobody needs it, and if the kernel has no meters. What `before` has measured is kept.
+    pub fn of(
+        before: Option<Self>,
         terms: &Terms,
-        thread: ThreadId,
         every: Option<Nanos>,
+        thread: ThreadId,
         now: Moment,
     ) -> Option<Self> {
-        let Some(every) = every else {
-            let needed = metered.filter(|_| terms.adapt || terms.overrun != Overrun::Throttle);
-            return needed.map(|metered| Self { followed: None, ..metered });
+        let is_needed = terms.adapt || terms.overrun != Overrun::Throttle || every.is_some();
+        is_needed.then_some(())?;
+        let mut metered = match before {
+            Some(before) => before,
+            None => {
+                let meter = Meter::of(thread)?;
+                let last = (now, meter.read()?);
+                let next = now + terms.period;
+                Self { meter, last, next, adaptation: None, followed: None }
+            }
         };
-        let mut metered = metered.or_else(|| Self::new(terms, thread, now))?;
-        let since = (now, metered.meter.read()?);
-        metered.followed = Some(Followed { every: every.max(terms.period), since });
+        metered.adaptation = terms.adapt.then(|| metered.adaptation.take().unwrap_or_default());
+        let since = metered.last;
+        metered.followed = every.map(|every| match metered.followed.take() {
+            Some(followed) => Followed { every, ..followed },
+            None => Followed { every, since },
+        });
         Some(metered)
-    }
-
-    fn new(terms: &Terms, thread: ThreadId, now: Moment) -> Option<Self> {
-        let meter = Meter::of(thread)?;
-        let last = (now, meter.read()?);
-        Some(Self { meter, last, next: now + terms.period, adaptation: None, followed: None })
     }
 
     /// When it is to be read.

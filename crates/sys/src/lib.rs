@@ -4,6 +4,7 @@
 //! mirrors one call and links its man page. Calls decide nothing: `tactus-permission`
 //! says what a refusal means and what to do about it.
 
+pub mod activation;
 pub mod affinity;
 pub mod block_queue;
 pub mod capability;
