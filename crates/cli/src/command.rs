@@ -13,6 +13,8 @@ mod internal;
 mod lab;
 mod list;
 mod measure;
+mod qos;
+mod qosd;
 mod quanta;
 mod record;
 mod report;
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Record(record::RecordArguments),
     Admit(admit::AdmitArguments),
     Why(why::WhyArguments),
+    Qosd(qosd::QosdArguments),
+    Qos(qos::QosArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -65,6 +69,8 @@ impl Command {
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
             Self::Admit(_)
+            | Self::Qosd(_)
+            | Self::Qos(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -88,6 +94,8 @@ impl Command {
             Self::Record(arguments) => record::run(&arguments),
             Self::Admit(arguments) => admit::run(&arguments),
             Self::Why(arguments) => why::run(&arguments),
+            Self::Qosd(arguments) => qosd::run(&arguments),
+            Self::Qos(arguments) => qos::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

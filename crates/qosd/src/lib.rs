@@ -20,6 +20,7 @@ mod meter;
 mod metered;
 pub mod policy;
 mod server;
+mod start;
 mod subject;
 
 pub use bandwidth::Bandwidth;
@@ -29,4 +30,5 @@ pub use ledger::{BadLedger, Ledger};
 pub use manager::{Client, Manager, NotReserved, Notice, RESERVES_MOST, What};
 pub use policy::{Caps, Policy};
 pub use server::{CONNECTIONS_MOST, ManagerHandle, Server};
+pub use start::{Found, NotStarted, POLICY, Places, STATE, start};
 pub use subject::{NotASubject, Started, Subject};

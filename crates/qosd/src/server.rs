@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_qos::message::{Call, FollowReply, GrantReply, Reply};
 use tactus_qos::{Event, ReserveId};
 use tactus_sys::poller::{Interest, Poller, Ready};
 use tactus_sys::wait::Waker;
-use tactus_sys::{SysError, clock, local_socket};
+use tactus_sys::{SysError, clock, local_socket, process, thread};
 
 use crate::allowance::Allowance;
 use crate::calls::{self, Answer};
 use crate::connection::{Busy, Closed, Connection};
-use crate::{Client, Manager, Moment, Notice, Policy, What};
+use crate::{Client, Manager, Moment, NotReserved, Notice, Policy, Subject, What};
 
 /// The most connections of all users.
 pub const CONNECTIONS_MOST: usize = 1024;
@@ -32,6 +33,8 @@ const JOBS_MOST: usize = 256;
 const LISTENER: u64 = 0;
 const THREADS: u64 = 1;
 const JOBS: u64 = 2;
+/// The client of the server's own reserve.
+const OWN: u64 = u64::MAX;
 /// The first connection.
 const CONNECTIONS: u64 = 3;
 
@@ -41,6 +44,8 @@ pub struct Server {
     listener: UnixListener,
     poller: Poller,
     manager: Manager,
+    /// The reserve of this server.
+    own: Option<ReserveId>,
     policy: Policy,
     cpus: u32,
     connections: BTreeMap<u64, Connection>,
@@ -124,6 +129,7 @@ impl Server {
             listener,
             poller,
             manager,
+            own: None,
             policy,
             cpus,
             connections: BTreeMap::new(),
@@ -141,6 +147,20 @@ impl Server {
     /// A way to the manager for other threads.
     pub fn handle(&self) -> ManagerHandle {
         self.handle.clone()
+    }
+
+    /// Reserves CPU time for the calling thread, which must be the one that [runs](Self::run) the
+    /// server. It can start no further threads then.
+    ///
+    /// # Errors
+    /// The kernel refuses it, or it does not fit.
+    pub fn reserve_own(&mut self, capacity: Capacity) -> Result<(), NotReserved> {
+        let now = clock::now();
+        let user = process::effective_user();
+        let client = Client { number: OWN, user, caps: self.policy.caps(0, &[]) };
+        let subject = Subject::of_id(thread::current_id())?;
+        self.own = Some(self.manager.reserve(&client, subject, capacity.into(), now)?);
+        Ok(())
     }
 
     /// Serves until [`ManagerHandle::end`], or until nobody has been connected for `idle`.
@@ -162,7 +182,8 @@ impl Server {
     }
 
     fn is_idle(&self) -> bool {
-        self.connections.is_empty() && self.manager.reserves_of(None).is_empty()
+        let own = self.own.as_slice();
+        self.connections.is_empty() && self.manager.reserves_of(None) == own
     }
 
     /// How long nothing is due.
