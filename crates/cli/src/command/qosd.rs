@@ -68,17 +68,17 @@ pub(crate) fn run(arguments: &QosdArguments) -> CommandResult {
     };
     let capacity = format::cpus(found.capacity.cpus());
     let cpus = format::counted(found.cpus.into(), "CPU");
-    arguments.quietness.note(format_args!(
-        "serving {socket}; {capacity} of a CPU may be reserved, of {cpus}"
-    ));
+    arguments
+        .quietness
+        .note(format_args!("serving {socket}; {capacity} of a CPU may be reserved, of {cpus}"));
     server.run(arguments.idle_exit).map_err(CommandError::internal)
 }
 
 fn not_started(error: NotStarted) -> CommandError {
     let kind = match error {
-        NotStarted::PolicyFile { .. } | NotStarted::Policy { .. } | NotStarted::PolicyOfOthers(_) => {
-            ErrorKind::Usage
-        }
+        NotStarted::PolicyFile { .. }
+        | NotStarted::Policy { .. }
+        | NotStarted::PolicyOfOthers(_) => ErrorKind::Usage,
         _ => ErrorKind::Unavailable,
     };
     let hint = match &error {
