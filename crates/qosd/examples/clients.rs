@@ -2,14 +2,16 @@
 //! memory, and what a fuzzing client does to others.
 //!
 //! ```text
-//! tactus qosd --socket /tmp/qos.sock --state /tmp/qosd/threads &
-//! cargo run --release -p tactus-qosd --example clients /tmp/qos.sock
+//! cargo run --release -p tactus-qosd --example clients
 //! ```
+//!
+//! It starts a manager of its own as a process, or asks the one whose socket is given.
 
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 use tactus_qos::message::{Call, encode};
 use tactus_qos::{Connection, Need, NotAnswered};
+use tactus_qosd::{Places, start};
 use tactus_sys::local_socket::peer_credentials;
 use tactus_sys::pidfd::PidFd;
 
@@ -31,9 +34,43 @@ fn need() -> Need {
     Need::new(Nanos::from_millis(10), Nanos::from_micros(4))
 }
 
-fn main() -> Result<(), NotAnswered> {
-    let socket = std::env::args().nth(1).unwrap_or_else(|| tactus_qos::SOCKET.to_owned());
-    let socket = Path::new(&socket);
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        [] => measure_own(),
+        ["serve", folder] => serve(Path::new(folder)),
+        [socket] => measure(Path::new(socket)).unwrap_or_else(|error| panic!("{error}")),
+        _ => eprintln!("usage: clients [SOCKET]"),
+    }
+}
+
+/// Measures a manager that ends with it.
+fn measure_own() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut manager = Command::new(this).arg("serve").arg(folder.path()).spawn().expect("it runs");
+    let socket = folder.path().join("socket");
+    while UnixStream::connect(&socket).is_err() {
+        assert!(manager.try_wait().is_ok_and(|ended| ended.is_none()), "the manager has ended");
+    }
+    let measured = measure(&socket);
+    manager.kill().and_then(|()| manager.wait()).expect("it is our process");
+    measured.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The manager.
+fn serve(folder: &Path) {
+    let (socket, state) = (folder.join("socket"), folder.join("state"));
+    let places = Places { socket, policy: None, state };
+    let (mut server, found) = start(&places).unwrap_or_else(|error| panic!("{error}"));
+    if let Some(own) = found.policy.own {
+        server.reserve_own(own).unwrap_or_else(|error| panic!("{error}"));
+    }
+    server.run(None).unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn measure(socket: &Path) -> Result<(), NotAnswered> {
     let mut client = Connection::open(socket)?;
     memory(&client, "before");
     requests(&mut client, "alone")?;
