@@ -204,7 +204,7 @@ impl Server {
         for ready in ready {
             match ready.key {
                 LISTENER => self.accept(now),
-                // The manager looks for ended threads below.
+                // The manager looks for ended threads when it settles below.
                 THREADS => {}
                 JOBS => self.work(),
                 key => self.serve_connection(key, *ready, now),
@@ -213,7 +213,10 @@ impl Server {
         for key in backlog {
             self.next_call(key, now);
         }
-        self.manager.settle(now);
+        let is_due = self.manager.next_due().is_some_and(|due| due <= now);
+        if is_due || ready.iter().any(|ready| ready.key == THREADS) {
+            self.manager.settle(now);
+        }
         self.deliver(now);
         self.keep_time(now);
     }
