@@ -366,8 +366,10 @@ impl Book {
         let bound_by = match () {
             () if granted.cost() >= entry.terms.cost_max => Constraint::Request,
             () if entry.retry.is_some() => Constraint::Kernel,
-            () if entry.bound_by == Constraint::Request => Constraint::MeasuredUse,
-            () => entry.bound_by,
+            () if entry.bound_by != Constraint::Request => entry.bound_by,
+            () if entry.terms.adapt => Constraint::MeasuredUse,
+            // The kernel refused more when it was first asked.
+            () => Constraint::Kernel,
         };
         Some((granted, bound_by))
     }
