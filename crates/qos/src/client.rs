@@ -58,13 +58,20 @@ pub enum NotAnswered {
     },
     /// The connection fails, or there is no manager.
     #[error("cannot reach the QoS manager: {0}")]
-    Connection(#[from] io::Error),
+    Connection(io::Error),
     /// This thread has no descriptor.
     #[error("cannot open a pidfd of the calling thread: {0}")]
     Thread(SysError),
     /// The peer speaks another protocol.
     #[error("the peer is not a QoS manager of this version: {0}")]
     Protocol(String),
+}
+
+/// Its text has the cause, so the cause is no source of it.
+impl From<io::Error> for NotAnswered {
+    fn from(error: io::Error) -> Self {
+        Self::Connection(error)
+    }
 }
 
 impl Connection {
