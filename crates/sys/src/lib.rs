@@ -4,6 +4,7 @@
 //! mirrors one call and links its man page. Calls decide nothing: `tactus-permission`
 //! says what a refusal means and what to do about it.
 
+pub mod activation;
 pub mod affinity;
 pub mod block_queue;
 pub mod capability;
@@ -17,6 +18,7 @@ pub mod file_mapping;
 pub mod filesystem;
 pub mod idle_states;
 pub mod leash;
+pub mod local_socket;
 pub mod mapping;
 pub mod memory;
 pub mod mount;
@@ -25,6 +27,7 @@ pub mod owned_directory;
 pub mod perf;
 pub mod periodic_timer;
 pub mod pidfd;
+pub mod poller;
 pub mod port;
 pub mod process;
 pub mod pty;
@@ -38,7 +41,6 @@ pub mod thread;
 mod timespec;
 pub mod timestamp;
 pub mod tracefs;
-pub mod unix_socket;
 pub mod usage;
 pub mod wait;
 pub mod whole_file;

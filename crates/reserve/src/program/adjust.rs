@@ -4,6 +4,7 @@
 //! contains the process ID of the program. Both ends check who is at the other.
 
 use std::io::BufReader;
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::reserve::Capacity;
+use tactus_sys::local_socket::peer_credentials;
 use tactus_sys::process::effective_user;
-use tactus_sys::unix_socket::peer_user;
 use tactus_wire::{MessageReader, MessageWriter, WireError};
 
 use super::Signal;
@@ -66,7 +67,7 @@ fn address(process: u32) -> std::io::Result<SocketAddr> {
 pub fn adjust(process: u32, capacity: Capacity) -> Result<(), NotAdjusted> {
     let connect = || UnixStream::connect_addr(&address(process)?);
     let stream = connect().map_err(|_| NotAdjusted::NotReserved(process))?;
-    let user = peer_user(&stream).ok();
+    let user = peer_credentials(stream.as_fd()).map(|peer| peer.user).ok();
     // Any user may take the name of a socket that does not exist.
     if user.is_none_or(|user| user != 0 && user != effective_user() && effective_user() != 0) {
         return Err(NotAdjusted::OtherUser(process));
@@ -117,7 +118,7 @@ impl Drop for Door {
 /// Serves one client; `None` once the supervisor is gone. One client at a time, each for a limited
 /// time, so that nobody keeps the others out for long.
 fn serve(stream: &UnixStream, signals: &Sender<Signal>) -> Option<()> {
-    let user = peer_user(stream).ok();
+    let user = peer_credentials(stream.as_fd()).map(|peer| peer.user).ok();
     if user.is_none_or(|user| user != 0 && user != effective_user()) {
         return Some(());
     }
