@@ -3,6 +3,7 @@
 use tactus_model::recording::{Dictionary, Event, EventKind, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::cpu_time::{CpuTime, CpuTimes};
 use crate::log::Log;
 use crate::machine::{
     Absence, Activity, Machine, Migration, Observer, Overdue, PriorityChange, Reranked, Silence,
@@ -79,9 +80,18 @@ pub(super) struct Heard {
     pub(super) ended: Option<Absence>,
     /// The timer that the last event began to serve.
     pub(super) fired: Option<TimerFire>,
+    /// What the periodic threads have used.
+    pub(super) used: CpuTimes,
 }
 
 impl Heard {
+    /// What a periodic thread has used up to the last event.
+    pub(super) fn used_by(&self, thread: ThreadId, event: &Event, machine: &Machine) -> CpuTime {
+        let cpu = machine.cpus().get(event.cpu as usize);
+        let open = cpu.and_then(|cpu| cpu.open_slice(event.cpu, machine.now()));
+        self.used.of(thread, open.as_ref())
+    }
+
     /// The turn that the last event shows.
     pub(super) fn turn(
         &self,
@@ -125,6 +135,7 @@ fn without_sleep(fire: &TimerFire, machine: &Machine, names: &Dictionary) -> Opt
 
 impl Observer for Heard {
     fn slice(&mut self, slice: Slice) {
+        self.used.slice(&slice);
         self.log.push_slice(slice);
     }
 
@@ -150,6 +161,7 @@ impl Observer for Heard {
     }
 
     fn steal(&mut self, steal: Steal) {
+        self.used.steal(&steal);
         self.log.push_steal(steal);
     }
 
