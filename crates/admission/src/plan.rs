@@ -326,7 +326,9 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(Plan::parse(&plan.to_toml()), Ok(plan));
-        let fifo = format!("policy = \"fifo\"\n{TASK}priority = 7\njitter = \"1us\"\nblocking = \"2us\"\n");
+        let fifo = format!(
+            "policy = \"fifo\"\n{TASK}priority = 7\njitter = \"1us\"\nblocking = \"2us\"\n"
+        );
         let fifo = Plan::parse(&fifo).unwrap();
         assert_eq!(Plan::parse(&fifo.to_toml()), Ok(fifo));
     }

@@ -13,6 +13,7 @@ mod internal;
 mod lab;
 mod list;
 mod measure;
+mod need;
 mod quanta;
 mod record;
 mod report;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Record(record::RecordArguments),
     Admit(admit::AdmitArguments),
     Why(why::WhyArguments),
+    Need(need::NeedArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -62,6 +64,7 @@ impl Command {
             | Self::Watch(_)
             | Self::Record(_)
             | Self::Why(_)
+            | Self::Need(_)
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
             Self::Admit(_)
@@ -88,6 +91,7 @@ impl Command {
             Self::Record(arguments) => record::run(&arguments),
             Self::Admit(arguments) => admit::run(&arguments),
             Self::Why(arguments) => why::run(&arguments),
+            Self::Need(arguments) => need::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

@@ -4,7 +4,10 @@ use clap::Command;
 
 /// The headings, and the subcommands below each.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Measure and explain", &["doctor", "measure", "why", "explain", "watch", "record", "admit"]),
+    (
+        "Measure and explain",
+        &["doctor", "measure", "why", "explain", "watch", "record", "need", "admit"],
+    ),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),
     (
         "Rarely used",

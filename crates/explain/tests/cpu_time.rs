@@ -63,8 +63,7 @@ fn find(first: &mut dyn EventSource, second: &mut dyn EventSource) -> BTreeMap<S
     let options = JobOptions { period: None, deadline: None, slowest: 0, timelines: 0 };
     let explainer = JobExplainer::new(second.about(), options, finder.finish(None));
     let (mut explainer, mut done) = (explainer.keeping_done(), Vec::new());
-    let wanted =
-        |_: ThreadId, name: &str, _| PLANTED.iter().any(|planted| planted.name == name);
+    let wanted = |_: ThreadId, name: &str, _| PLANTED.iter().any(|planted| planted.name == name);
     while let Some(item) = second.next_item().expect("the recording is whole") {
         match item {
             Item::Event(event) => explainer.event(&event, second.dictionary(), wanted),

@@ -14,10 +14,10 @@ use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
 use tactus_model::result::Histogram;
 use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_stats::LatencyHistogram;
 use tactus_stats::bootstrap::Blocks;
 use tactus_stats::extreme::{LateWakeup, TailEstimation, TailWindow};
 use tactus_stats::order::{UpperLimit, fewest};
-use tactus_stats::LatencyHistogram;
 
 pub use trial::{Arm, ArmResult, Difference, LoadTrial, Trial, TrialWindow};
 
@@ -231,12 +231,17 @@ impl Demand {
             }),
         };
         if let Some(limit) = limit.filter(|_| count >= FEWEST_JOBS) {
-            demand.reserve = demand.reserve_for(limit.value + cushion);
+            demand.reserve = demand.reserve_for_cost(limit.value);
         }
         demand
     }
 
-    fn reserve_for(&self, cost: Nanos) -> Result<Capacity, NoReserve> {
+    /// The reserve for jobs of this cost, with the cushion.
+    ///
+    /// # Errors
+    /// No reserve covers them.
+    pub fn reserve_for_cost(&self, cost: Nanos) -> Result<Capacity, NoReserve> {
+        let cost = cost + scaled(cost, self.asked.cushion);
         let deadline = self.asked.deadline.unwrap_or(self.period).min(self.period);
         let share = self.share();
         if share >= 0.99 {
@@ -448,7 +453,8 @@ mod tests {
     #[test]
     fn high_costs_in_one_cluster_raise_the_limit() {
         // 12 000 jobs; the only stretches with high costs are neighbours.
-        let found = demand((0..12_000).map(|job| if (6000..6960).contains(&job) { 9000 } else { 1000 }));
+        let found =
+            demand((0..12_000).map(|job| if (6000..6960).contains(&job) { 9000 } else { 1000 }));
         assert_eq!(found.limit.unwrap().value, Nanos::from_millis(9));
     }
 

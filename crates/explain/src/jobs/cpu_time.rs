@@ -25,10 +25,7 @@ impl CpuTime {
 
     /// What was used since `earlier`.
     pub(super) fn since(&self, earlier: &Self) -> Self {
-        Self {
-            own: self.own - earlier.own,
-            interrupted: self.interrupted - earlier.interrupted,
-        }
+        Self { own: self.own - earlier.own, interrupted: self.interrupted - earlier.interrupted }
     }
 
     fn add(&mut self, slice: &Slice) {

@@ -121,7 +121,8 @@ impl Difference {
             return Self::NoMisses;
         }
         let rate = |pair, arm| {
-            let mut found = windows.iter().filter(|window| (window.pair, window.arm) == (pair, arm));
+            let mut found =
+                windows.iter().filter(|window| (window.pair, window.arm) == (pair, arm));
             found.next()?.rate()
         };
         let mut pairs: Vec<usize> = windows.iter().map(|window| window.pair).collect();

@@ -23,11 +23,13 @@ pub struct Target {
     pub names: Vec<String>,
     /// Directories of control groups.
     pub cgroups: Vec<PathBuf>,
+    /// Threads, without the others of their processes.
+    pub threads: Vec<ThreadId>,
 }
 
 /// The threads to watch, as far as they are known.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(crate) struct Watched {
     /// The threads of the chosen processes, and those that they start.
     threads: HashSet<i32>,
     /// Whether processes were chosen.
@@ -44,12 +46,12 @@ impl Target {
     ///
     /// # Errors
     /// There is no such process or control group.
-    pub(super) fn watched(
+    pub(crate) fn watched(
         &self,
         only: &[String],
         command: Arc<OnceLock<ThreadId>>,
     ) -> Result<Watched> {
-        let mut threads = HashSet::new();
+        let mut threads: HashSet<i32> = self.threads.iter().map(|thread| thread.0).collect();
         for process in &self.processes {
             let found = i32::try_from(*process).map_or_else(|_| Vec::new(), threads_of);
             if found.is_empty() {
@@ -65,7 +67,8 @@ impl Target {
             threads.extend(of_cgroup(&directory(cgroup))?);
         }
         let chosen = self.command
-            || !(self.processes.is_empty() && self.names.is_empty() && self.cgroups.is_empty());
+            || !(self.processes.is_empty() && self.names.is_empty() && self.cgroups.is_empty())
+            || !self.threads.is_empty();
         let (names, only) = (self.names.clone(), only.to_vec());
         Ok(Watched { threads, chosen, names, only, command })
     }
@@ -73,7 +76,7 @@ impl Target {
 
 impl Watched {
     /// Follows the start of threads and processes.
-    pub(super) fn follow(&mut self, event: &Event) {
+    pub(crate) fn follow(&mut self, event: &Event) {
         if let EventKind::Fork { child, .. } = event.kind
             && self.has(event.thread)
         {
@@ -86,7 +89,7 @@ impl Watched {
     }
 
     /// Whether to watch a thread.
-    pub(super) fn includes(&self, thread: ThreadId, name: &str, priority: Priority) -> bool {
+    pub(crate) fn includes(&self, thread: ThreadId, name: &str, priority: Priority) -> bool {
         if !self.only.is_empty() && !self.only.iter().any(|word| is_called(thread, name, word)) {
             return false;
         }
