@@ -122,8 +122,8 @@ fn limit(demand: &Demand) -> Option<String> {
     );
     let short = demand.needed.map(|needed| {
         format!(
-            " {} need {} at this period.",
-            capitalised(&format!("{} of jobs", share_of_jobs(demand.asked.quantile))),
+            " A limit for {} needs a measurement of {} at this period.",
+            share_of_jobs(demand.asked.quantile),
             format::span(needed)
         )
     });
@@ -142,18 +142,13 @@ fn share_of_jobs(share: f64) -> String {
     format!("{digits}{}%", format::THIN_SPACE)
 }
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// What bursts cost, and what a program that buffers needs.
 fn bursts(demand: &Demand) -> Option<String> {
     let runs = demand.is_bursty().then_some(&demand.runs)?;
     let averages: Vec<String> =
         runs.iter().map(|run| format!("{} over {}", format::latency(run.cost), run.jobs)).collect();
     Some(format!(
-        "The costs come in bursts: the limit is {:.1} times the mean. The greatest averages of \
+        "The costs vary: the limit is {:.1} times the mean. The greatest averages of \
          consecutive jobs are {}. A program that buffers as many periods needs no more than that.",
         demand.limit?.value.as_nanos() as f64 / demand.mean.as_nanos().max(1) as f64,
         averages.join(", ")

@@ -17,6 +17,7 @@ use tactus_reserve::{Refused, Reserve, Rung};
 use tactus_rt::ThreadRef;
 use tactus_sys::counters::MachineCounters;
 use tactus_sys::pidfd::PidFd;
+use tactus_sys::{Errno, SysError};
 
 use super::{MEMORY, jobs, recorder_options};
 use crate::error::OrError;
@@ -39,8 +40,19 @@ pub struct TrialPlan {
     pub source: Source,
 }
 
-/// The time from a change to the window that shows its effect: jobs that were late before it end.
+/// The time from a change to the window that shows its effect.
 const SETTLING: Duration = Duration::from_millis(300);
+
+/// The shares of a CPU that the threads together get between windows, the first that is granted.
+const RECOVERY: [f64; 2] = [0.8, 0.5];
+
+impl TrialPlan {
+    /// How long the threads have a larger reserve before a window. Jobs that one window delayed
+    /// must not delay those of the next: programs that catch up would be late in both.
+    fn recovery(&self) -> Duration {
+        Duration::from(self.window) / 2
+    }
+}
 
 /// What happens during a trial.
 #[derive(Debug)]
@@ -113,7 +125,8 @@ pub fn trial(
     let mut random = SplitMix64::new(plan.seed);
     let mut pairs: Vec<&Load> = (0..plan.rounds).flat_map(|_| plan.loads.iter()).collect();
     random.shuffle(&mut pairs);
-    let mut conductor = Conductor { plan, control, reserved, windows: Vec::new(), kept_by: None };
+    let (held, windows) = (Vec::new(), Vec::new());
+    let mut conductor = Conductor { plan, control, reserved, held, windows, kept_by: None };
     let (mut facts, mut is_cut) = (Vec::new(), false);
     'pairs: for (pair, load) in pairs.iter().enumerate() {
         let mut running = start(load)?;
@@ -121,12 +134,14 @@ pub fn trial(
         random.shuffle(&mut arms);
         for (turn, arm) in arms.into_iter().enumerate() {
             let (number, of) = (pair * 2 + turn + 1, pairs.len() * 2);
-            let length = plan.window + Nanos::from_nanos(SETTLING.as_nanos() as u64);
+            let length = plan.window + Nanos::from(plan.recovery() + SETTLING);
             let left = length.saturating_mul((of + 1 - number) as u64);
             on_news(TrialNews::Window { number, of, load, arm, left });
-            match conductor.window(load, pair, arm, &mut running, &mut on_news)? {
-                Some(found) => facts.push(found),
-                None => {
+            let alive = conductor.is_alive();
+            match alive.then(|| conductor.window(load, pair, arm, &mut running, &mut on_news)) {
+                Some(Err(error)) => return Err(error),
+                Some(Ok(Some(found))) => facts.push(found),
+                Some(Ok(None)) | None => {
                     is_cut = true;
                     break 'pairs;
                 }
@@ -166,20 +181,27 @@ impl Reserved {
         let thread = match PidFd::of_thread(self.need.thread) {
             Ok(descriptor) => ThreadRef::PidFd(descriptor),
             // Before Linux 6.9 there are no descriptors of threads.
-            Err(error) if error.errno == tactus_sys::Errno::INVAL => {
-                ThreadRef::Id(self.need.thread)
-            }
+            Err(error) if error.errno == Errno::INVAL => ThreadRef::Id(self.need.thread),
             Err(error) => return Err(error).or_error(ErrorKind::Unavailable, ended),
         };
-        Reserve::grant(thread, self.capacity, Rung::ALL).map_err(|refused| {
-            let fix = match &refused {
-                Refused::Rungs { rungs, .. } => rungs.iter().find_map(|rung| rung.fix.clone()),
-                Refused::Thread(_) => None,
-            };
-            let what = format!("cannot try {} for `{}`", self.capacity, self.need.name);
-            let error = Error::new(ErrorKind::Unavailable, refused);
-            error.within(ErrorKind::Unavailable, what).with_hint_if_any(fix)
-        })
+        Reserve::grant(thread, self.capacity, Rung::ALL).map_err(|refused| self.refusal(refused))
+    }
+
+    /// The capacity with this share of a CPU, if it is larger.
+    fn larger(&self, share: f64) -> Option<Capacity> {
+        let period = self.capacity.period();
+        let cost = Nanos::from_nanos((period.as_nanos() as f64 * share) as u64);
+        Capacity::new(cost, period, period).ok().filter(|_| cost > self.capacity.cost())
+    }
+
+    fn refusal(&self, refused: Refused) -> Error {
+        let fix = match &refused {
+            Refused::Rungs { rungs, .. } => rungs.iter().find_map(|rung| rung.fix.clone()),
+            Refused::Thread(_) => None,
+        };
+        let what = format!("cannot try {} for `{}`", self.capacity, self.need.name);
+        let error = Error::new(ErrorKind::Unavailable, refused);
+        error.within(ErrorKind::Unavailable, what).with_hint_if_any(fix)
     }
 }
 
@@ -188,11 +210,43 @@ struct Conductor<'p> {
     plan: &'p TrialPlan,
     control: &'p Control,
     reserved: Vec<Reserved>,
+    held: Vec<Reserve>,
     windows: Vec<TrialWindow>,
     kept_by: Option<String>,
 }
 
 impl Conductor<'_> {
+    /// Whether all threads live.
+    fn is_alive(&self) -> bool {
+        let gone = |error: SysError| error.errno == Errno::SRCH;
+        self.reserved
+            .iter()
+            .all(|reserved| !PidFd::of_thread(reserved.need.thread).is_err_and(gone))
+    }
+
+    /// Gives every thread a reserve, larger than its own where the machine has room.
+    fn recover(&mut self) -> Result<()> {
+        if self.held.is_empty() {
+            self.held = self.reserved.iter().map(Reserved::grant).collect::<Result<_>>()?;
+        }
+        let count = self.reserved.len() as f64;
+        for (reserve, reserved) in self.held.iter_mut().zip(&self.reserved) {
+            let larger = RECOVERY.iter().filter_map(|share| reserved.larger(share / count));
+            // A refusal leaves what it has.
+            let _ = larger.into_iter().find(|capacity| reserve.change(*capacity).is_ok());
+        }
+        Ok(())
+    }
+
+    /// Gives every thread its own reserve.
+    fn shrink(&mut self) -> Result<()> {
+        for (reserve, reserved) in self.held.iter_mut().zip(&self.reserved) {
+            reserve.change(reserved.capacity).map_err(|refused| reserved.refusal(refused))?;
+            self.kept_by = Some(reserve.rung().promise().to_owned());
+        }
+        Ok(())
+    }
+
     /// One window; `None` if it was cut short.
     fn window(
         &mut self,
@@ -202,12 +256,11 @@ impl Conductor<'_> {
         running: &mut RunningLoad,
         on_news: &mut impl FnMut(TrialNews<'_>),
     ) -> Result<Option<WindowFacts>> {
-        let reserves = match arm {
-            Arm::Without => Vec::new(),
-            Arm::With => self.reserved.iter().map(Reserved::grant).collect::<Result<Vec<_>>>()?,
-        };
-        if let Some(reserve) = reserves.first() {
-            self.kept_by = Some(reserve.rung().promise().to_owned());
+        self.recover()?;
+        std::thread::sleep(self.plan.recovery());
+        match arm {
+            Arm::Without => self.held.clear(),
+            Arm::With => self.shrink()?,
         }
         std::thread::sleep(SETTLING);
         let keep = Keep::Memory { limit: MEMORY };
@@ -225,8 +278,9 @@ impl Conductor<'_> {
         let whole = began.elapsed() >= Duration::from(self.plan.window);
         let achieved = running.snapshot().since(&opened);
         let steal = MachineCounters::read(Path::new("/")).since(&counters).steal;
-        drop(reserves);
-        if !whole {
+        // Reading the recording takes a while, in which the threads recover already.
+        let recovered = self.recover();
+        if !whole || recovered.is_err() {
             return Ok(None);
         }
         let mut recording = recorded.recording;
