@@ -58,6 +58,9 @@ _tactus() {
             tactus,measure)
                 cmd="tactus__subcmd__measure"
                 ;;
+            tactus,need)
+                cmd="tactus__subcmd__need"
+                ;;
             tactus,quanta)
                 cmd="tactus__subcmd__quanta"
                 ;;
@@ -120,6 +123,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,measure)
                 cmd="tactus__subcmd__help__subcmd__measure"
+                ;;
+            tactus__subcmd__help,need)
+                cmd="tactus__subcmd__help__subcmd__need"
                 ;;
             tactus__subcmd__help,quanta)
                 cmd="tactus__subcmd__help__subcmd__quanta"
@@ -242,7 +248,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --help --version doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure lab watch record admit why need list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -508,7 +514,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure lab watch record admit why list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure lab watch record admit why need list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -830,6 +836,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__measure)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__need)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1725,6 +1745,96 @@ _tactus() {
                     return 0
                     ;;
                 --page)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__need)
+            opts="-o -q -h -V --pid --name --cgroup --thread --period --deadline --cover --confidence --cushion --duration --trial --load --rounds --window --seed --plan --output --source --json --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thread)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cover)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --confidence)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cushion)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plan)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

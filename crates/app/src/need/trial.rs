@@ -44,7 +44,7 @@ pub struct TrialPlan {
 const SETTLING: Duration = Duration::from_millis(300);
 
 /// The shares of a CPU that the threads together get between windows, the first that is granted.
-const RECOVERY: [f64; 2] = [0.8, 0.5];
+const RECOVERY: [f64; 2] = [0.6, 0.3];
 
 impl TrialPlan {
     /// How long the threads have a larger reserve before a window. Jobs that one window delayed
@@ -241,7 +241,12 @@ impl Conductor<'_> {
     /// Gives every thread its own reserve.
     fn shrink(&mut self) -> Result<()> {
         for (reserve, reserved) in self.held.iter_mut().zip(&self.reserved) {
-            reserve.change(reserved.capacity).map_err(|refused| reserved.refusal(refused))?;
+            let changed = reserve.change(reserved.capacity).or_else(|_| {
+                // The kernel releases what another program returned up to a period later.
+                std::thread::sleep(reserved.capacity.period().into());
+                reserve.change(reserved.capacity)
+            });
+            changed.map_err(|refused| reserved.refusal(refused))?;
             self.kept_by = Some(reserve.rung().promise().to_owned());
         }
         Ok(())
