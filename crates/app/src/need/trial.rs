@@ -102,8 +102,8 @@ pub struct TrialAnswer {
     pub trials: Vec<Trial>,
     /// Each window.
     pub windows: Vec<WindowFacts>,
-    /// Whether the program ended or the user interrupted the trial before its last window.
-    pub is_cut: bool,
+    /// Why the trial ended before its last window.
+    pub cut: Option<String>,
 }
 
 /// Tries the reserves of these threads.
@@ -127,7 +127,7 @@ pub fn trial(
     random.shuffle(&mut pairs);
     let (held, windows) = (Vec::new(), Vec::new());
     let mut conductor = Conductor { plan, control, reserved, held, windows, kept_by: None };
-    let (mut facts, mut is_cut) = (Vec::new(), false);
+    let (mut facts, mut cut) = (Vec::new(), None);
     'pairs: for (pair, load) in pairs.iter().enumerate() {
         let mut running = start(load)?;
         let mut arms = Arm::BOTH;
@@ -139,23 +139,22 @@ pub fn trial(
             on_news(TrialNews::Window { number, of, load, arm, left });
             let alive = conductor.is_alive();
             match alive.then(|| conductor.window(load, pair, arm, &mut running, &mut on_news)) {
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) if facts.is_empty() => return Err(error),
+                // What was measured is not lost.
+                Some(Err(error)) => {
+                    cut = Some(error.to_string());
+                    break 'pairs;
+                }
                 Some(Ok(Some(found))) => facts.push(found),
                 Some(Ok(None)) | None => {
-                    is_cut = true;
+                    cut = Some("the program ended or was interrupted".to_owned());
                     break 'pairs;
                 }
             }
         }
     }
     let Conductor { windows, kept_by, .. } = conductor;
-    Ok(TrialAnswer {
-        seed: plan.seed,
-        kept_by,
-        trials: Trial::of(&windows),
-        windows: facts,
-        is_cut,
-    })
+    Ok(TrialAnswer { seed: plan.seed, kept_by, trials: Trial::of(&windows), windows: facts, cut })
 }
 
 fn start(load: &Load) -> Result<RunningLoad> {

@@ -292,8 +292,8 @@ fn try_out(
         }
     };
     let found = need::trial(&answer.threads, &plan, control, on_news)?;
-    if found.is_cut {
-        say!("warning: the trial ended early, since the program ended or was interrupted");
+    if let Some(reason) = &found.cut {
+        say!("warning: the trial ended early: {reason}");
     }
     if arguments.json {
         return Ok(write_line(&Line::Trial(&found))?);
