@@ -177,11 +177,14 @@ pub fn trial_text(name: &str, trial: &Trial, reserve: Capacity, options: &TableO
     text
 }
 
+/// One of the kinds of window under a load.
+type ArmOf = fn(&LoadTrial) -> &ArmResult;
+
 fn trial_columns(loads: &[LoadTrial]) -> Vec<Column> {
     let quantile = |histogram: &Histogram, quantile| {
         Entry::latency(LatencyHistogram::from_record(histogram).quantile(quantile))
     };
-    let arms: [(&'static str, fn(&LoadTrial) -> &ArmResult); 2] =
+    let arms: [(&'static str, ArmOf); 2] =
         [("without reserve", |load| &load.without), ("with reserve", |load| &load.with)];
     let mut columns =
         vec![Column::names("load", loads, |load: &LoadTrial| Entry::text(load.load.to_string()))];
