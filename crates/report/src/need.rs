@@ -199,14 +199,20 @@ fn trial_columns(loads: &[LoadTrial]) -> Vec<Column> {
     columns
 }
 
+/// A difference of shares in percentage points. The interval of a few pairs can be wider than
+/// any difference of shares.
+fn percentage_points(difference: f64) -> f64 {
+    difference.clamp(-1.0, 1.0) * 100.0
+}
+
 fn difference(difference: &Difference) -> String {
     let points = |paired: &PairedDifference| {
         format!(
             "{:.1} percentage points ({} interval {:.1} to {:.1}, {})",
             paired.mean.abs() * 100.0,
             "95\u{202f}%",
-            paired.low * 100.0,
-            paired.high * 100.0,
+            percentage_points(paired.low),
+            percentage_points(paired.high),
             format::counted(paired.pairs, "pair")
         )
     };

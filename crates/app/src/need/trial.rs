@@ -164,6 +164,26 @@ fn start(load: &Load) -> Result<RunningLoad> {
         .or_error(ErrorKind::Unavailable, || format!("cannot start load `{load}`"))
 }
 
+/// A granted reserve, which is small when it ends.
+///
+/// On Linux 6.18, new reserves were refused as if the kernel still counted bandwidth that a thread
+/// returned, at most until the next change of cpusets. So a thread returns little.
+struct Held(Reserve);
+
+impl Held {
+    /// The cost that is left at the end.
+    const LEAST: Nanos = Nanos::from_micros(10);
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let period = self.0.capacity().period();
+        // The thread may have ended.
+        let least = Capacity::new(Self::LEAST.min(period), period, period);
+        let _ = least.map(|least| self.0.change(least));
+    }
+}
+
 /// A thread with its reserve.
 struct Reserved {
     need: ThreadNeed,
@@ -175,7 +195,7 @@ impl Reserved {
         Some(Self { need: need.clone(), capacity: need.demand.reserve.ok()? })
     }
 
-    fn grant(&self) -> Result<Reserve> {
+    fn grant(&self) -> Result<Held> {
         let ended = || format!("thread `{}` ended before the trial", self.need.name);
         let thread = match PidFd::of_thread(self.need.thread) {
             Ok(descriptor) => ThreadRef::PidFd(descriptor),
@@ -183,7 +203,8 @@ impl Reserved {
             Err(error) if error.errno == Errno::INVAL => ThreadRef::Id(self.need.thread),
             Err(error) => return Err(error).or_error(ErrorKind::Unavailable, ended),
         };
-        Reserve::grant(thread, self.capacity, Rung::ALL).map_err(|refused| self.refusal(refused))
+        let granted = Reserve::grant(thread, self.capacity, Rung::ALL);
+        granted.map(Held).map_err(|refused| self.refusal(refused))
     }
 
     /// The capacity with this share of a CPU, if it is larger.
@@ -209,7 +230,7 @@ struct Conductor<'p> {
     plan: &'p TrialPlan,
     control: &'p Control,
     reserved: Vec<Reserved>,
-    held: Vec<Reserve>,
+    held: Vec<Held>,
     windows: Vec<TrialWindow>,
     kept_by: Option<String>,
 }
@@ -229,7 +250,7 @@ impl Conductor<'_> {
             self.held = self.reserved.iter().map(Reserved::grant).collect::<Result<_>>()?;
         }
         let count = self.reserved.len() as f64;
-        for (reserve, reserved) in self.held.iter_mut().zip(&self.reserved) {
+        for (Held(reserve), reserved) in self.held.iter_mut().zip(&self.reserved) {
             let larger = RECOVERY.iter().filter_map(|share| reserved.larger(share / count));
             // A refusal leaves what it has.
             let _ = larger.into_iter().find(|capacity| reserve.change(*capacity).is_ok());
@@ -239,7 +260,7 @@ impl Conductor<'_> {
 
     /// Gives every thread its own reserve.
     fn shrink(&mut self) -> Result<()> {
-        for (reserve, reserved) in self.held.iter_mut().zip(&self.reserved) {
+        for (Held(reserve), reserved) in self.held.iter_mut().zip(&self.reserved) {
             let changed = reserve.change(reserved.capacity).or_else(|_| {
                 // The kernel releases what another program returned up to a period later.
                 std::thread::sleep(reserved.capacity.period().into());
