@@ -133,6 +133,24 @@ impl Plan {
         plan.checked()
     }
 
+    /// The plan in TOML, as [`Self::parse`] reads it. Values that are the default are left out.
+    pub fn to_toml(&self) -> String {
+        let mut document = toml::Table::new();
+        let word = match self.policy {
+            Policy::Fifo => "fifo",
+            Policy::Deadline => "deadline",
+        };
+        document.insert("policy".to_owned(), word.into());
+        document.insert("cpus".to_owned(), i64::from(self.cpus).into());
+        if self.placement == Placement::Global {
+            document.insert("placement".to_owned(), "global".into());
+        }
+        document.insert("capacity".to_owned(), format!("{}%", self.capacity).into());
+        let tasks: Vec<toml::Value> = self.tasks.iter().map(|task| task.to_toml().into()).collect();
+        document.insert("task".to_owned(), tasks.into());
+        document.to_string()
+    }
+
     fn checked(self) -> Result<Self, BadPlan> {
         let count = self.tasks.len();
         if !(1..=ADMISSION_TASKS).contains(&count) {
@@ -298,6 +316,22 @@ mod tests {
     }
 
     const TASK: &str = "[[task]]\nname = \"a\"\ncost = \"1ms\"\nperiod = \"10ms\"\n";
+
+    #[test]
+    fn a_plan_is_written_as_it_is_read() {
+        let plan = Plan::parse(&format!(
+            "cpus = 4\nplacement = \"global\"\ncapacity = \"85%\"\n{}deadline = \"8ms\"\n{}",
+            TASK.replace("\"a\"", "\"a \\\" \\u0007\\n = [[b]]\""),
+            TASK.replace("1ms", "1234567ns")
+        ))
+        .unwrap();
+        assert_eq!(Plan::parse(&plan.to_toml()), Ok(plan));
+        let fifo = format!(
+            "policy = \"fifo\"\n{TASK}priority = 7\njitter = \"1us\"\nblocking = \"2us\"\n"
+        );
+        let fifo = Plan::parse(&fifo).unwrap();
+        assert_eq!(Plan::parse(&fifo.to_toml()), Ok(fifo));
+    }
 
     #[test]
     fn a_plan_has_usual_values() {

@@ -140,6 +140,27 @@ impl Task {
         Self { period, deadline, ..self.clone() }.checked()
     }
 
+    /// The keys of the task in a plan.
+    pub(crate) fn to_toml(&self) -> toml::Table {
+        let mut table = toml::Table::new();
+        let mut put = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
+        put("name", self.name.as_str().into());
+        put("cost", self.cost.to_string().into());
+        put("period", self.period.to_string().into());
+        if self.deadline != self.period {
+            put("deadline", self.deadline.to_string().into());
+        }
+        for (key, length) in [("jitter", self.jitter), ("blocking", self.blocking)] {
+            if length > Nanos::ZERO {
+                put(key, length.to_string().into());
+            }
+        }
+        if let Some(priority) = self.priority {
+            put("priority", i64::from(priority.get()).into());
+        }
+        table
+    }
+
     fn checked(self) -> Result<Self, BadTask> {
         let Self { cost, period, deadline, jitter, blocking, .. } = self;
         for (what, given) in [("cost", cost), ("period", period), ("deadline", deadline)] {

@@ -9,6 +9,7 @@ use tactus_model::settings::SETTINGS;
 use tactus_model::time::Nanos;
 
 use crate::Result;
+use crate::error::OrError;
 
 /// Something that a person can name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,6 +56,16 @@ pub fn experiments() -> Result<Vec<Entry>> {
 /// The loads.
 pub fn loads() -> Vec<Entry> {
     Load::forms().into_iter().map(Entry::of).collect()
+}
+
+/// The loads of the experiment `quick`.
+///
+/// # Errors
+/// The shipped experiment is wrong, which a test excludes.
+pub fn quick_loads() -> Result<Vec<Load>> {
+    let quick = crate::plan::read("quick")?;
+    let loads = quick.settings().values("load").unwrap_or_default();
+    loads.iter().map(|load| load.parse().or_internal()).collect()
 }
 
 /// The scheduling policies of probes and loads.

@@ -4,7 +4,7 @@
 //! replies. All of them call this crate: [`plan`] and [`measure`] carry out an experiment,
 //! [`runs`] finds a run in the store or in a file, and [`overview`], [`explain`], [`accounts`],
 //! [`tail`], [`compare`], [`gate`] and [`page`] draw conclusions from it, wherever it is. [`admit`]
-//! reads a plan of tasks.
+//! reads a plan of tasks, and [`need`] measures what they need.
 //!
 //! Nothing here prints, and only [`Places::of_process`] reads the environment. Progress goes to
 //! a listener. An [`Error`] has a kind and a hint. Neither text refers to options of the caller; a hint may
@@ -27,6 +27,7 @@ pub mod jobs;
 pub mod kernel_gate;
 pub mod kernels;
 pub mod measure;
+pub mod need;
 pub mod overview;
 pub mod page;
 mod places;
@@ -38,6 +39,7 @@ pub mod reserve;
 pub mod runs;
 mod subject;
 pub mod tail;
+pub mod target;
 pub mod waits;
 pub mod watch;
 pub mod why;

@@ -4,8 +4,6 @@
 //! periodic threads among those of the chosen processes and explains each late job as soon as its
 //! causes are known.
 
-mod target;
-
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -23,10 +21,8 @@ use crate::error::OrError;
 use crate::flight::{Attempts, follow, save_at_end};
 use crate::jobs::{Question, near, was_seen};
 use crate::record::Wanted;
+use crate::target::{Target, Watched};
 use crate::{Error, Result, files};
-
-pub use target::Target;
-use target::Watched;
 
 /// How far back the flight recorder reaches.
 const LAST: Nanos = Nanos::from_secs(20);

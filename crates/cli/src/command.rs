@@ -13,6 +13,7 @@ mod internal;
 mod lab;
 mod list;
 mod measure;
+mod need;
 mod qos;
 mod qosd;
 mod quanta;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Admit(admit::AdmitArguments),
     Reserve(reserve::ReserveArguments),
     Why(why::WhyArguments),
+    Need(need::NeedArguments),
     Qosd(qosd::QosdArguments),
     Qos(qos::QosArguments),
     List(list::ListArguments),
@@ -68,6 +70,7 @@ impl Command {
             | Self::Watch(_)
             | Self::Record(_)
             | Self::Why(_)
+            | Self::Need(_)
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
             Self::Admit(_)
@@ -98,6 +101,7 @@ impl Command {
             Self::Admit(arguments) => admit::run(&arguments),
             Self::Reserve(arguments) => reserve::run(&arguments),
             Self::Why(arguments) => why::run(&arguments),
+            Self::Need(arguments) => need::run(&arguments),
             Self::Qosd(arguments) => qosd::run(&arguments),
             Self::Qos(arguments) => qos::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),

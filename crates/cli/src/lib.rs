@@ -19,6 +19,7 @@ mod setting_options;
 mod signals;
 mod style;
 mod table_form_options;
+mod target_options;
 mod terminal;
 mod usage;
 mod values;

@@ -12,6 +12,20 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
     })
 }
 
+/// Parses a share of jobs, or a confidence.
+pub(crate) fn covered(text: &str) -> Result<f64, String> {
+    share(text).filter(|share| *share >= 0.5 && *share <= 0.999_999).ok_or_else(|| {
+        format!("`{text}` is out of range: write a percentage from 50 to 99.9999, e.g. 99.9%")
+    })
+}
+
+/// Parses a cushion.
+pub(crate) fn cushion(text: &str) -> Result<f64, String> {
+    share(text).filter(|share| (0.0..=10.0).contains(share)).ok_or_else(|| {
+        format!("`{text}` is not a cushion: write a percentage from 0 to 1000, e.g. 25%")
+    })
+}
+
 /// Parses the chance of a false alarm.
 pub(crate) fn false_alarms(text: &str) -> Result<f64, String> {
     share(text).filter(|share| *share > 0.0 && *share <= 0.5).ok_or_else(|| {

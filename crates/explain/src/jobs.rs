@@ -22,6 +22,7 @@
 //! explains the jobs in a second walk; while events come in, a [`JobExplainer`] learns them from
 //! each thread's first due times.
 
+mod cpu_time;
 mod division;
 mod explainer;
 mod finder;
@@ -38,6 +39,7 @@ use crate::cause::Culprit;
 use crate::explanation::{Explanation, Part};
 use crate::thread_time::{BlockedStretch, Ender, Sleep};
 
+pub use cpu_time::CpuTime;
 pub use explainer::{GRID, JobExplainer, LEARNED};
 pub use finder::{JobFinder, Schedules};
 pub use period::{FIT_MIN, NoPeriod, Period, SPACINGS_MIN};
@@ -200,6 +202,29 @@ pub struct LateJob {
     pub division: JobDivision,
     /// Its causes, the greatest first.
     pub parts: Vec<Part>,
+}
+
+/// A job that is done, late or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoneJob {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When the job was due.
+    pub due: Instant<Monotonic>,
+    /// When it was done.
+    pub done: Instant<Monotonic>,
+    /// The number of due times before it, since the previous job, for which the thread began no
+    /// job.
+    pub missed: u64,
+    /// The CPU time that the thread used for it.
+    pub used: CpuTime,
+}
+
+impl DoneJob {
+    /// The time from due to done.
+    pub fn response(&self) -> Nanos {
+        self.done - self.due
+    }
 }
 
 /// Finds the periodic threads among those that the caller asks for, and explains their late jobs.

@@ -8,11 +8,12 @@ mod support;
 use proptest::prelude::*;
 use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums, shown};
 use tactus_explain::jobs::{
-    DueBy, JobExplainer, JobExplanation, JobOptions, JobSegment, Jobs, LateJob, NoPeriod, jobs,
+    DoneJob, DueBy, JobExplainer, JobExplanation, JobFinder, JobOptions, JobSegment, Jobs, LateJob,
+    NoPeriod, jobs,
 };
 use tactus_explain::{MatchOutcome, Options, waits};
 use tactus_model::recording::{
-    Dictionary, EventKind, EventSource, Item, Reclaim, Recording, ThreadId,
+    Dictionary, EventKind, EventSource, InterruptVector, Item, Reclaim, Recording, ThreadId,
 };
 use tactus_model::time::Nanos;
 
@@ -298,6 +299,80 @@ fn late_jobs_are_reported_as_they_come() {
     assert_eq!((late.thread, late.done - late.due), (ThreadId(100), Nanos::from_micros(7000)));
     assert_eq!(late.parts, audio.explanation.worst[0].parts);
     assert_eq!((audio.late(), audio.missed), (1, 1));
+}
+
+/// The jobs of `audio` with their CPU time, by the schedules of the whole recording.
+fn done_jobs(recording: &Recording) -> Vec<DoneJob> {
+    let mut finder = JobFinder::new(&recording.about);
+    let (mut first, mut second) = (recording.reader(), recording.reader());
+    while let Some(item) = first.next_item().expect("a recording in memory cannot fail") {
+        match item {
+            Item::Event(event) => finder.event(&event, first.dictionary()),
+            Item::Lost(lost) => finder.lost(&lost),
+        }
+    }
+    let explainer = JobExplainer::new(&recording.about, OPTIONS, finder.finish(None));
+    let (mut explainer, mut done) = (explainer.keeping_done(), Vec::new());
+    while let Some(item) = second.next_item().expect("a recording in memory cannot fail") {
+        match item {
+            Item::Event(event) => {
+                explainer.event(&event, second.dictionary(), |_, name, _| name == "audio");
+            }
+            Item::Lost(lost) => explainer.lost(&lost),
+        }
+        done.append(&mut explainer.take_done());
+    }
+    done
+}
+
+#[test]
+fn a_job_has_the_cpu_time_of_its_thread_without_the_time_of_others() {
+    let (mut script, audio, _) = late_job();
+    script.switch(61_500, 0, SLEEPING, audio);
+    sleep(&mut script, 72_000, 75_000);
+    (15..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let done = done_jobs(&script.into_recording());
+    assert_eq!(done.len(), 15);
+    let micros = |job: &DoneJob| (job.used.own.as_nanos() / 1000, job.missed);
+    // From 8 us after the due time to the switch away.
+    assert!(done[..10].iter().all(|job| micros(job) == (992, 0)), "{done:?}");
+    // It ran from 55 008 to 55 510 and from 61 500 to 72 000, and skipped three due times.
+    assert_eq!((micros(&done[10]), micros(&done[11])), ((11_002, 0), (992, 3)));
+    assert_eq!(done[10].response(), Nanos::from_micros(17_000));
+}
+
+#[test]
+fn interrupts_within_a_job_are_counted_apart_and_steal_time_is_not_used() {
+    let (mut script, audio) = stage();
+    for number in 1..20 {
+        let due = number * PERIOD;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        script.vector_entry(due + 500, 0, InterruptVector::LocalTimer);
+        script.vector_exit(due + 600, 0, InterruptVector::LocalTimer);
+        // The host took 400 us.
+        script.charge(due + 1000, 0, 992 - 100 - 400);
+        sleep(&mut script, due + 1000, due + PERIOD);
+    }
+    let done = done_jobs(&script.into_recording());
+    let micros = |time: Nanos| time.as_nanos() / 1000;
+    for job in &done {
+        assert_eq!((micros(job.used.own), micros(job.used.interrupted)), (492, 100), "{job:?}");
+    }
+    assert_eq!(done.len(), 18);
+}
+
+#[test]
+fn a_marked_end_ends_the_cpu_time_of_a_job() {
+    let (mut script, audio) = stage();
+    let text = script.thread("tactus: job end audio", 0, 0).name;
+    for number in 1..20 {
+        let due = number * PERIOD;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        script.push_at(support::micros(due + 700), 0, EventKind::Mark { text });
+        sleep(&mut script, due + 1500, due + PERIOD);
+    }
+    let done = done_jobs(&script.into_recording());
+    assert!(done.iter().all(|job| job.used.own == Nanos::from_micros(692)), "{done:?}");
 }
 
 proptest! {

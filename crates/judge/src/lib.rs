@@ -4,8 +4,8 @@
 //! be recomputed from stored data on any machine. [`doctor`] decides whether a machine
 //! is fit for measurements, [`verdict`] whether the figures of a run are reliable,
 //! [`compare`] what differs between two runs, [`gate`] whether a run meets given demands,
-//! [`kernels`] whether one kernel is worse than another, and [`purpose`] how often a
-//! deadline is missed.
+//! [`kernels`] whether one kernel is worse than another, [`purpose`] how often a
+//! deadline is missed, and [`need`] which reserve a periodic thread needs.
 #![forbid(unsafe_code)]
 
 pub mod compare;
@@ -13,5 +13,6 @@ pub mod doctor;
 mod finding;
 pub mod gate;
 pub mod kernels;
+pub mod need;
 pub mod purpose;
 pub mod verdict;

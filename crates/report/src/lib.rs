@@ -15,6 +15,7 @@ mod explanation;
 mod guests;
 mod kernels;
 pub mod layout;
+mod need;
 mod outcome;
 mod page;
 mod purpose;
@@ -50,6 +51,7 @@ pub use explanation::{
 };
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;
+pub use need::{need_text, trial_text};
 pub use outcome::{outcome, outcome_text};
 pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};

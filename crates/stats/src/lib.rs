@@ -3,7 +3,7 @@
 //! Everything here is a pure function of its arguments; functions that need randomness take a
 //! seed. In order of data flow: [`summary`] reduces a task's samples to the stored result,
 //! [`histogram`] is its form, [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and
-//! [`unseen`] compute what the pool supports, [`narrow`] decides whether to continue measuring,
+//! [`unseen`] compute what the pool supports, [`order`] the limit of a quantile of single values, [`narrow`] decides whether to continue measuring,
 //! [`extreme`] estimates the tail for longer durations, [`axis`] computes the position of a
 //! quantile in a graph, [`paired`] the difference between two kinds of window, [`frames`] the
 //! expected frames of a player, and [`sorts`] the overhead in a computation.
@@ -17,6 +17,7 @@ pub mod extreme;
 pub mod frames;
 pub mod histogram;
 pub mod narrow;
+pub mod order;
 pub mod paired;
 pub mod simulate;
 pub mod sorts;

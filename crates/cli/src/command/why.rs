@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use tactus_app::jobs::{self, Question};
 use tactus_app::record::Wanted;
-use tactus_app::why::{self, Answer, News, Target};
+use tactus_app::why::{self, Answer, News};
 use tactus_explain::jobs::{Aperiodic, JobExplanation, LateJob};
 use tactus_model::recording::CallChains;
 use tactus_model::time::Nanos;
@@ -21,6 +21,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
 use crate::recorded_command::{RecordedCommand, interruptible, print_summary};
+use crate::target_options::TargetOptions;
 use crate::terminal::{say, stdout, table_options};
 use crate::values::{positive, whole};
 
@@ -43,15 +44,8 @@ use crate::values::{positive, whole};
 /// Examples: tactus why -- ./my-program; tactus why --name pipewire --over 2ms --duration 60s
 #[derive(Args)]
 pub(crate) struct WhyArguments {
-    /// Watch this process and its children; may be repeated
-    #[arg(long, value_name = "PID", value_parser = process_id)]
-    pid: Vec<u32>,
-    /// Watch the programs and threads with this name, and their children; may be repeated
-    #[arg(long, value_name = "NAME")]
-    name: Vec<String>,
-    /// Watch the threads of this control group; may be repeated
-    #[arg(long, value_name = "PATH")]
-    cgroup: Vec<PathBuf>,
+    #[command(flatten)]
+    target: TargetOptions,
     /// Watch only threads with this name or thread ID; may be repeated [default: all periodic threads]
     #[arg(long, value_name = "NAME|NUMBER")]
     thread: Vec<String>,
@@ -127,11 +121,11 @@ fn watch(
     let open_end = arguments.duration.is_none() && arguments.command.is_empty();
     let hint = open_end.then_some("watching; press Ctrl-C for the summary");
     let on_event = |event| command.take(&event, hint);
+    let target = arguments.target.target(!arguments.command.is_empty());
     let mut printer = Printer::new(arguments.json);
-    let answer =
-        why::why(&arguments.wanted(), &arguments.target(), &question, control, on_event, |news| {
-            printer.take(&news)
-        })?;
+    let answer = why::why(&arguments.wanted(), &target, &question, control, on_event, |news| {
+        printer.take(&news)
+    })?;
     printer.end();
     print_summary(&answer.summary, arguments.quietness);
     print_answer(&answer, arguments)?;
@@ -154,15 +148,6 @@ impl WhyArguments {
             also: Vec::new(),
             source: self.source,
             call_chains: CallChains::AtSleeps,
-        }
-    }
-
-    fn target(&self) -> Target {
-        Target {
-            command: !self.command.is_empty(),
-            processes: self.pid.clone(),
-            names: self.name.clone(),
-            cgroups: self.cgroup.clone(),
         }
     }
 }
@@ -209,12 +194,6 @@ fn print_ends(answer: &Answer, quietness: Quietness, command: &RecordedCommand) 
             );
         }
     }
-}
-
-/// Parses the ID of a process.
-fn process_id(text: &str) -> Result<u32, String> {
-    let unknown = |_| format!("`{text}` is not the number of a process; --name takes a name");
-    text.trim().parse().map_err(unknown)
 }
 
 /// How many late jobs are printed each second.

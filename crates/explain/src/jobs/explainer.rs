@@ -6,13 +6,15 @@ use tactus_model::recording::{About, Dictionary, Event, Lost, NameId, Priority, 
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::cpu_time::{CpuTime, CpuTimes};
 use super::division::{BlockedRows, Course};
 use super::finder::{Rhythms, Schedule, Schedules};
 use super::period::Period;
 use super::segments::{JobSegment, JobSegments};
 use super::turn::{Heard, JobMark, Source, Turn};
 use super::{
-    Aperiodic, DueBy, JobDivision, JobExplanation, JobOptions, JobSegmentHistogram, Jobs, LateJob,
+    Aperiodic, DoneJob, DueBy, JobDivision, JobExplanation, JobOptions, JobSegmentHistogram, Jobs,
+    LateJob,
 };
 use crate::blame::{self, Scene};
 use crate::circumstance::Circumstance;
@@ -72,6 +74,10 @@ pub struct JobExplainer {
     open: VecDeque<OpenJob>,
     /// The last late jobs that were divided, if the caller follows them.
     late: Option<Vec<LateJob>>,
+    /// The last jobs that are done, if the caller follows them.
+    done: Option<Vec<DoneJob>>,
+    /// What the periodic threads have used.
+    used: CpuTimes,
 }
 
 /// A periodic thread.
@@ -84,8 +90,8 @@ struct Thread {
     grid: Grid,
     /// The job that is not done.
     job: Option<Job>,
-    /// The last time at which the thread itself marked the end of a job.
-    ended: Option<Instant<Monotonic>>,
+    /// The last time at which the thread itself marked the end of a job, and what it had used.
+    ended: Option<(Instant<Monotonic>, CpuTime)>,
     /// Its absences since that job was due.
     absences: Vec<Absence>,
     /// The CPU to which it came last.
@@ -108,6 +114,10 @@ struct Job {
     free: Instant<Monotonic>,
     started: Instant<Monotonic>,
     outcome: MatchOutcome,
+    /// The number of due times just before it for which there is no job.
+    missed: u64,
+    /// What the thread had used when it began.
+    used_before: CpuTime,
 }
 
 /// A late job that is not divided among causes yet.
@@ -141,6 +151,8 @@ impl JobExplainer {
             others: BTreeSet::new(),
             open: VecDeque::new(),
             late: None,
+            done: None,
+            used: CpuTimes::default(),
         }
     }
 
@@ -149,6 +161,12 @@ impl JobExplainer {
     pub fn learning(about: &About, options: JobOptions) -> Self {
         let (learning, late) = (Some(Rhythms::default()), Some(Vec::new()));
         Self { learning, late, ..Self::new(about, options, Schedules::default()) }
+    }
+
+    /// The same explainer, which also keeps every job for [`Self::take_done`].
+    #[must_use]
+    pub fn keeping_done(self) -> Self {
+        Self { done: Some(Vec::new()), ..self }
     }
 
     /// Takes the next event. `wanted` gets a thread id, a name and a priority, and returns
@@ -165,14 +183,17 @@ impl JobExplainer {
             self.divide_next(names);
         }
         let mut heard = Heard::default();
-        self.machine.step(event, &mut (&mut self.log, &mut heard));
+        let mut jobs = (&mut heard, &mut self.used);
+        self.machine.step(event, &mut (&mut self.log, &mut jobs));
         if JobMark::of(event, names) == Some(JobMark::End)
             && let Some(thread) = self.threads.get_mut(&event.thread.0)
         {
-            thread.ended = Some(event.at);
+            let used = self.used.up_to(event.thread, event, &self.machine);
+            thread.ended = Some((event.at, used));
         }
         if let Some(turn) = heard.turn(event, &self.machine, names) {
-            self.take(&turn, names, wanted);
+            let used = self.used.up_to(turn.thread, event, &self.machine);
+            self.take(&turn, used, names, wanted);
         }
         if let Some(absence) = heard.ended
             && let Some(thread) = self.threads.get_mut(&absence.thread.0)
@@ -194,6 +215,11 @@ impl JobExplainer {
     /// The late jobs whose causes were found since the last call.
     pub fn take_late(&mut self) -> Vec<LateJob> {
         self.late.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The jobs that were done since the last call.
+    pub fn take_done(&mut self) -> Vec<DoneJob> {
+        self.done.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Divides the late jobs that are still open, and returns the result.
@@ -228,6 +254,7 @@ impl JobExplainer {
     fn take(
         &mut self,
         turn: &Turn,
+        used: CpuTime,
         names: &Dictionary,
         wanted: impl Fn(ThreadId, &str, Priority) -> bool,
     ) {
@@ -249,13 +276,16 @@ impl JobExplainer {
             };
             self.unscheduled.remove(&turn.thread);
             self.threads.insert(number, Thread::new(name, priority, schedule, self.options));
+            if self.done.is_some() {
+                self.used.count(turn.thread);
+            }
         }
         let Some(thread) = self.threads.get_mut(&number) else { return };
         thread.name = name;
         thread.priority = thread.priority.min(priority);
-        if let Some(late) = thread.turn(turn) {
-            self.open.push_back(late);
-        }
+        let Some((done, late)) = thread.turn(turn, used) else { return };
+        self.done.iter_mut().for_each(|jobs| jobs.push(done));
+        self.open.extend(late);
     }
 
     /// The schedule of a thread, if it is known already.
@@ -280,7 +310,7 @@ impl JobExplainer {
     fn divide_next(&mut self, names: &Dictionary) {
         let Some(open) = self.open.pop_front() else { return };
         let Some(thread) = self.threads.get_mut(&open.thread.0) else { return };
-        let OpenJob { job: Job { due, free, started, outcome }, done, segments, .. } = open;
+        let OpenJob { job: Job { due, free, started, outcome, .. }, done, segments, .. } = open;
         let scene = Scene { log: self.log.since(due), machine: &self.machine, names };
         let (absences, cpu) = (&open.absences[..], open.cpu);
         let course = Course { thread: open.thread, due, free, started, done, absences, cpu };
@@ -357,14 +387,15 @@ impl Thread {
         }
     }
 
-    /// Takes a turn; returns the job that it ends, if that was late.
-    fn turn(&mut self, turn: &Turn) -> Option<OpenJob> {
+    /// Takes a turn of a thread that has `used` so much; returns the job that it ends, twice if
+    /// that was late.
+    fn turn(&mut self, turn: &Turn, used: CpuTime) -> Option<(DoneJob, Option<OpenJob>)> {
         if turn.source != self.schedule.source {
             return None;
         }
         let Some(job) = self.job else {
             let due = self.grid.first(turn.due);
-            self.begin(turn, due);
+            self.begin(turn, due, 0, used);
             return None;
         };
         let spacing = turn.due - job.due;
@@ -380,13 +411,21 @@ impl Thread {
             }
         };
         self.missed += periods - 1;
-        let marked = self.ended.take().filter(|ended| *ended > job.due);
-        let late = self.end(turn.thread, job, marked.unwrap_or(turn.left));
-        self.begin(turn, due);
-        late
+        let marked = self.ended.take().filter(|(ended, _)| *ended > job.due);
+        let (left, used_then) = marked.unwrap_or((turn.left, used));
+        let late = self.end(turn.thread, job, left);
+        let done = DoneJob {
+            thread: turn.thread,
+            due: job.due,
+            done: left.max(job.due),
+            missed: job.missed,
+            used: used_then.since(&job.used_before),
+        };
+        self.begin(turn, due, periods - 1, used);
+        Some((done, late))
     }
 
-    fn begin(&mut self, turn: &Turn, due: Instant<Monotonic>) {
+    fn begin(&mut self, turn: &Turn, due: Instant<Monotonic>, missed: u64, used: CpuTime) {
         self.absences.retain(|absence| absence.back_at > due);
         let started = turn.sleep.map_or(turn.left, |sleep| sleep.back_at);
         let free = match turn.source {
@@ -396,12 +435,13 @@ impl Thread {
                 turn.left
             }
         };
-        self.job = Some(Job { due, free, started, outcome: turn.outcome() });
+        let outcome = turn.outcome();
+        self.job = Some(Job { due, free, started, outcome, missed, used_before: used });
     }
 
     fn end(&mut self, thread: ThreadId, job: Job, left: Instant<Monotonic>) -> Option<OpenJob> {
         let done = left.max(job.due);
-        let Job { due, free, started, outcome } = job;
+        let Job { due, free, started, outcome, .. } = job;
         let segments = JobSegments::between(due, free, started, done, &self.absences);
         for (segment, length) in segments.iter() {
             self.segments[segment as usize].record(length);

@@ -506,7 +506,7 @@ impl Cpu {
                 false => left_out,
             };
             if amount >= STEAL_MIN {
-                observer.steal(Steal { cpu, from: self.charged_at, to: at, amount });
+                observer.steal(Steal { cpu, thread, from: self.charged_at, to: at, amount });
             }
         }
         self.charged_at = at;

@@ -166,6 +166,8 @@ pub struct Overdue {
 pub struct Steal {
     /// The CPU.
     pub cpu: u32,
+    /// The thread that was charged.
+    pub thread: ThreadId,
     /// When the thread was last charged before, or came.
     pub from: Instant<Monotonic>,
     /// When it was charged.

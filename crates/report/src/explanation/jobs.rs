@@ -1,7 +1,7 @@
 //! Why jobs of periodic threads were late, as text for the terminal.
 
 use tactus_explain::jobs::{
-    Aperiodic, DueBy, JobDivision, JobExplanation, JobSegment, Jobs, LateJob, NoPeriod,
+    Aperiodic, DueBy, JobDivision, JobExplanation, JobSegment, Jobs, LateJob, NoPeriod, Period,
 };
 use tactus_explain::{Cause, ExplainedSample};
 use tactus_model::time::Nanos;
@@ -120,7 +120,7 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
         format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
     });
     let known = [late, spent(thread), blocked(thread), remainder, missed, void];
-    known.into_iter().flatten().chain([rhythm(thread)]).collect()
+    known.into_iter().flatten().chain([rhythm(&thread.due, &thread.period)]).collect()
 }
 
 /// How late jobs spent their time, the greatest part first.
@@ -151,9 +151,8 @@ fn blocked(thread: &JobExplanation) -> Option<String> {
 }
 
 /// How the period is known.
-fn rhythm(thread: &JobExplanation) -> String {
-    let period = &thread.period;
-    let by = match &thread.due {
+pub(crate) fn rhythm(due: &DueBy, period: &Period) -> String {
+    let by = match due {
         DueBy::Timer => "its timer is due".to_owned(),
         DueBy::Mark => "it marks the beginning".to_owned(),
         DueBy::Thread { thread } => format!("thread {thread} wakes it"),
@@ -176,7 +175,7 @@ pub(super) fn place(explained: &ExplainedSample) -> String {
 }
 
 /// Why a thread has no jobs.
-pub(super) fn no_period(thread: &Aperiodic) -> String {
+pub(crate) fn no_period(thread: &Aperiodic) -> String {
     let name = format!("{} ({})", format::printable(&thread.name), thread.thread);
     match &thread.reason {
         NoPeriod::TooFew { spacings } => format!(

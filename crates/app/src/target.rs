@@ -25,11 +25,13 @@ pub struct Target {
     pub names: Vec<String>,
     /// Directories of control groups.
     pub cgroups: Vec<PathBuf>,
+    /// Threads, without the others of their processes.
+    pub threads: Vec<ThreadId>,
 }
 
 /// The threads to watch, as far as they are known.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(crate) struct Watched {
     /// The threads of the chosen processes, and those that they start.
     threads: HashSet<i32>,
     /// Those that have not ended.
@@ -68,12 +70,12 @@ impl Target {
     ///
     /// # Errors
     /// There is no such process or control group.
-    pub(super) fn watched(
+    pub(crate) fn watched(
         &self,
         only: &[String],
         command: Arc<OnceLock<ThreadId>>,
     ) -> Result<Watched> {
-        let mut threads = HashSet::new();
+        let mut threads: HashSet<i32> = self.threads.iter().map(|thread| thread.0).collect();
         for process in &self.processes {
             let found = i32::try_from(*process).map_or_else(|_| Vec::new(), threads_of);
             if found.is_empty() {
@@ -96,7 +98,10 @@ impl Target {
             threads.extend(of_cgroup(&directory(cgroup))?);
         }
         let chosen = self.command
-            || !(self.processes.is_empty() && self.names.is_empty() && self.cgroups.is_empty());
+            || !(self.processes.is_empty()
+                && self.names.is_empty()
+                && self.cgroups.is_empty()
+                && self.threads.is_empty());
         let closed = chosen && !self.command && self.names.is_empty() && self.cgroups.is_empty();
         let living = threads.iter().copied().collect();
         Ok(Watched { threads, living, chosen, closed, names, only: only.to_vec(), command })
@@ -105,12 +110,12 @@ impl Target {
 
 impl Watched {
     /// Forgets the threads that ended before the recording began.
-    pub(super) fn began(&mut self) {
+    pub(crate) fn began(&mut self) {
         self.living.retain(|thread| Status::of(*thread).is_some());
     }
 
     /// Follows the start and end of threads and processes. `names` has those of the events.
-    pub(super) fn follow(&mut self, event: &Event, names: &Dictionary) {
+    pub(crate) fn follow(&mut self, event: &Event, names: &Dictionary) {
         match event.kind {
             // A child begins with the name of its parent.
             EventKind::Fork { child, child_name }
@@ -145,17 +150,17 @@ impl Watched {
     }
 
     /// Whether everything that could be watched has ended.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.closed && self.living.is_empty()
     }
 
     /// The names that no program and no thread had.
-    pub(super) fn unseen(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn unseen(&self) -> impl Iterator<Item = &str> {
         self.names.iter().filter(|name| !name.was_seen).map(|name| name.whole.as_str())
     }
 
     /// The processes that the command has left, with their names.
-    pub(super) fn left_by_the_command(&self) -> Vec<(i32, String)> {
+    pub(crate) fn left_by_the_command(&self) -> Vec<(i32, String)> {
         let Some(command) = self.command.get() else { return Vec::new() };
         let left = self.living.iter().filter(|thread| **thread != command.0);
         let status = left.filter_map(|thread| Some((*thread, Status::of(*thread)?)));
@@ -169,7 +174,7 @@ impl Watched {
     }
 
     /// Whether to watch a thread.
-    pub(super) fn includes(&self, thread: ThreadId, name: &str, priority: Priority) -> bool {
+    pub(crate) fn includes(&self, thread: ThreadId, name: &str, priority: Priority) -> bool {
         if !self.only.is_empty() && !self.only.iter().any(|word| is_called(thread, name, word)) {
             return false;
         }

@@ -1,0 +1,90 @@
+//! `tactus need` measures what planted periodic threads use, and refuses what it cannot measure.
+
+use std::process::Command;
+
+use serde_json::Value;
+use tactus_admission::Plan;
+use tactus_model::time::Nanos;
+use tactus_testing::{Need, skip};
+
+use crate::flight::permitted;
+use crate::support::Tactus;
+
+/// Builds the planted program; `None` without a C compiler.
+fn planted(tactus: &Tactus) -> Option<String> {
+    let program = tactus.folder().join("periodic");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../explain/tests/support/periodic.c");
+    let built = Command::new("cc")
+        .args(["-O1", "-pthread", "-o"])
+        .args([program.as_os_str(), source.as_ref()])
+        .status();
+    if built.is_ok_and(|status| status.success()) {
+        return Some(program.display().to_string());
+    }
+    skip(Need::Tools, "there is no C compiler");
+    None
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn needs_tracing_each_periodic_thread_has_its_reserve_and_the_plan_is_read_by_admit() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let Some(program) = planted(&tactus) else { return };
+    let plan = tactus.folder().join("plan.toml").display().to_string();
+    let threads = ["2", "0", "steady:10000:1000:1000:1", "modes:20000:500:2000:5"];
+    let command = ["need", "--json", "--plan", &plan, "--", &program];
+    let output = tactus.succeed(&[&command[..], &threads[..]].concat());
+    let lines = lines(&output);
+    for (name, period, cost) in [("steady", 10, 1000), ("modes", 20, 2000)] {
+        let named = |line: &&Value| line["kind"] == "thread" && line["name"] == name;
+        let thread = lines.iter().find(named).unwrap_or_else(|| panic!("{name}: {output}"));
+        let demand = &thread["demand"];
+        assert_eq!(demand["period"], Nanos::from_millis(period).as_nanos(), "{demand}");
+        // Jobs use at least what their own clock counted, and the reserve covers it.
+        assert!(demand["limit"]["value"].as_u64().unwrap() >= cost * 1000, "{demand}");
+        assert!(demand["reserve"]["Ok"].is_string(), "{demand}");
+    }
+    let summary = lines.iter().find(|line| line["kind"] == "summary").unwrap();
+    let commands = summary["commands"].as_array().unwrap();
+    assert!(commands.iter().any(|command| {
+        let command = command.as_str().unwrap();
+        command.starts_with("tactus reserve ") && command.contains("/10ms --threads steady -- ")
+    }));
+    let text = std::fs::read_to_string(&plan).unwrap();
+    assert_eq!(Plan::parse(&text).unwrap().tasks.len(), 2, "{text}");
+    assert!(tactus.succeed(&["admit", &plan]).contains("admitted"));
+}
+
+#[test]
+fn needs_tracing_a_program_without_a_period_gets_no_reserve_and_a_fix() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let output = tactus.succeed(&["need", "--", "sh", "-c", "sleep 0.01; sleep 0.02"]);
+    assert!(output.contains("No periodic thread was found."), "{output}");
+    assert!(output.contains("--period"), "{output}");
+    let Some(program) = planted(&tactus) else { return };
+    let brief = ["need", "--", &program, "1", "0", "brief:90000:100:100:1"];
+    let output = tactus.succeed(&brief);
+    assert!(output.contains("a reserve needs at least 20"), "{output}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let tactus = Tactus::new();
+    let error = tactus.fail(2, &["need"]);
+    assert!(error.contains("no program is named") && error.contains("--pid"), "{error}");
+    let error = tactus.fail(2, &["need", "--pid", "4194305"]);
+    assert!(error.contains("there is no process 4194305"), "{error}");
+    tactus.fail(2, &["need", "--name", ""]);
+    tactus.fail(2, &["need", "--thread", "", "--", "true"]);
+    let error = tactus.fail(2, &["need", "--cover", "100%", "--", "true"]);
+    assert!(error.contains("99.9999"), "{error}");
+}

@@ -1,0 +1,330 @@
+//! The demand of periodic threads and the trial of their reserves, as text.
+
+use tactus_explain::jobs::Aperiodic;
+use tactus_judge::need::{ArmResult, Demand, Difference, LoadTrial, ThreadNeed, Trial};
+use tactus_model::reserve::Capacity;
+use tactus_model::result::Histogram;
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+use tactus_stats::extreme::TailEstimation;
+use tactus_stats::paired::PairedDifference;
+
+use crate::explanation::{no_period, rhythm};
+use crate::format;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
+
+/// The most threads without a period that are named.
+const APERIODIC: usize = 20;
+
+/// Writes what the threads need: a row each, then what holds for each of them. Without a periodic
+/// thread, says what was seen instead.
+pub fn need_text(
+    threads: &[ThreadNeed],
+    aperiodic: &[Aperiodic],
+    options: &TableOptions,
+) -> String {
+    let width = options.width;
+    let mut text = String::new();
+    if threads.is_empty() {
+        text.push_str("No periodic thread was found.\n");
+        for thread in aperiodic.iter().take(APERIODIC) {
+            text.push_str(&wrapped(&no_period(thread), "", width));
+        }
+        let more = aperiodic.len().saturating_sub(APERIODIC);
+        if more > 0 {
+            let more = format::counted(more as u64, "more thread");
+            text.push_str(&format!("Not shown: {more}.\n"));
+        }
+        let fix = "fix: name the period, e.g. --period 10ms, or measure for longer with --duration; \
+                   docs/need.md shows how a program marks its jobs itself.";
+        text.push_str(&wrapped(fix, "", width));
+        return text;
+    }
+    text.push_str("CPU time of the jobs of periodic threads\n\n");
+    text.push_str(&grid(columns(threads), width));
+    for thread in threads {
+        text.push_str(&format!("\n{}\n\n", name(thread)));
+        for sentence in sentences(thread) {
+            text.push_str(&wrapped(&sentence, "", width));
+        }
+    }
+    text
+}
+
+fn name(thread: &ThreadNeed) -> String {
+    format!("{} ({})", format::printable(&thread.name), thread.thread)
+}
+
+fn columns(threads: &[ThreadNeed]) -> Vec<Column> {
+    let rows: Vec<(&ThreadNeed, LatencyHistogram)> = threads
+        .iter()
+        .map(|thread| (thread, LatencyHistogram::from_record(&thread.demand.costs)))
+        .collect();
+    let limit = |demand: &Demand| demand.limit.map(|limit| limit.value);
+    vec![
+        Column::names("thread", &rows, |(thread, _)| Entry::text(name(thread))),
+        Column::of("period", &rows, |(thread, _)| Entry::latency(Some(thread.demand.period))),
+        Column::of("jobs", &rows, |(thread, _)| Entry::count(thread.demand.jobs)),
+        Column::of("mean", &rows, |(thread, _)| Entry::latency(Some(thread.demand.mean))),
+        Column::of("median", &rows, |(_, costs)| Entry::latency(costs.quantile(0.5)))
+            .dispensable(1),
+        Column::of("p99", &rows, |(_, costs)| Entry::latency(costs.quantile(0.99))).dispensable(2),
+        Column::of("max", &rows, |(_, costs)| Entry::latency(costs.max())),
+        Column::of("limit", &rows, |(thread, _)| Entry::latency(limit(&thread.demand)))
+            .meaning("upper confidence limit of the quantile that the reserve covers"),
+        Column::of("reserve", &rows, |(thread, _)| {
+            Entry::optional(thread.demand.reserve.ok().map(|reserve| reserve.to_string()))
+        }),
+    ]
+}
+
+/// What holds for a thread.
+fn sentences(thread: &ThreadNeed) -> Vec<String> {
+    let demand = &thread.demand;
+    let missed = (thread.missed > 0).then(|| {
+        let times = format::counted(thread.missed, "due time");
+        format!("The thread missed {times}: it began no job for them.")
+    });
+    let void = (thread.void > 0).then(|| {
+        format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
+    });
+    let interrupts = (demand.interrupted > Nanos::ZERO).then(|| {
+        format!(
+            "Interrupts take {} of a job on average; they are included.",
+            format::latency(demand.interrupted)
+        )
+    });
+    let changed = demand.changed.map(|[first, last]| {
+        format!(
+            "warning: the median cost changed from {} to {} during the measurement. The limit holds \
+             only if it stays there. fix: measure for longer, from the first job to the last.",
+            format::latency(first),
+            format::latency(last)
+        )
+    });
+    let known = [limit(demand), interrupts, bursts(demand), tail(demand), changed, missed, void];
+    let refused = demand.reserve.err().map(|reason| format!("No reserve: {reason}."));
+    let rhythm = rhythm(&thread.due, &thread.period);
+    [rhythm].into_iter().chain(known.into_iter().flatten()).chain(refused).collect()
+}
+
+/// What the limit and the cushion are.
+fn limit(demand: &Demand) -> Option<String> {
+    let limit = demand.limit?;
+    let percent = |share: f64| format!("{:.0}{}%", share * 100.0, format::THIN_SPACE);
+    let covers = format!(
+        "With {} confidence, {} of jobs use at most {}.",
+        percent(limit.confidence),
+        share_of_jobs(limit.quantile),
+        format::latency(limit.value)
+    );
+    let short = demand.needed.map(|needed| {
+        format!(
+            " A limit for {} needs a measurement of {} at this period.",
+            share_of_jobs(demand.asked.quantile),
+            format::span(needed)
+        )
+    });
+    let cushion = format!(
+        " The reserve adds a cushion of {} ({}).",
+        percent(demand.asked.cushion),
+        format::latency(demand.cushion)
+    );
+    Some(covers + &short.unwrap_or_default() + &cushion)
+}
+
+/// A share of jobs with as many digits as it needs.
+fn share_of_jobs(share: f64) -> String {
+    let digits = format!("{:.3}", share * 100.0);
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    format!("{digits}{}%", format::THIN_SPACE)
+}
+
+/// What bursts cost, and what a program that buffers needs.
+fn bursts(demand: &Demand) -> Option<String> {
+    let runs = demand.is_bursty().then_some(&demand.runs)?;
+    let averages: Vec<String> =
+        runs.iter().map(|run| format!("{} over {}", format::latency(run.cost), run.jobs)).collect();
+    Some(format!(
+        "The costs vary: the limit is {:.1} times the mean. The greatest averages of \
+         consecutive jobs are {}. A program that buffers as many periods needs no more than that.",
+        demand.limit?.value.as_nanos() as f64 / demand.mean.as_nanos().max(1) as f64,
+        averages.join(", ")
+    ))
+}
+
+fn tail(demand: &Demand) -> Option<String> {
+    let TailEstimation::Estimate { levels, .. } = &demand.tail else { return None };
+    let level = levels.first()?.level?;
+    Some(format!(
+        "Estimate, not a bound: once in {}, a job uses {} or more (95{}% interval {} to {}).",
+        format::span(level.period),
+        format::latency(level.level),
+        format::THIN_SPACE,
+        format::latency(level.low),
+        format::latency(level.high)
+    ))
+}
+
+/// Writes the trial of a thread's reserve.
+pub fn trial_text(name: &str, trial: &Trial, reserve: Capacity, options: &TableOptions) -> String {
+    let mut text = format!("{} with and without {reserve}\n\n", format::printable(name));
+    text.push_str(&grid(trial_columns(&trial.loads), options.width));
+    text.push('\n');
+    text.push_str(&wrapped(&difference(&trial.difference), "", options.width));
+    text
+}
+
+/// One of the kinds of window under a load.
+type ArmOf = fn(&LoadTrial) -> &ArmResult;
+
+fn trial_columns(loads: &[LoadTrial]) -> Vec<Column> {
+    let quantile = |histogram: &Histogram, quantile| {
+        Entry::latency(LatencyHistogram::from_record(histogram).quantile(quantile))
+    };
+    let arms: [(&'static str, ArmOf); 2] =
+        [("without reserve", |load| &load.without), ("with reserve", |load| &load.with)];
+    let mut columns =
+        vec![Column::names("load", loads, |load: &LoadTrial| Entry::text(load.load.to_string()))];
+    for (group, arm) in arms {
+        columns.extend([
+            Column::of("due", loads, |load| Entry::count(arm(load).due_times)).grouped(group),
+            Column::of("misses", loads, |load| Entry::count(arm(load).misses)).grouped(group),
+            Column::of("p50", loads, |load| quantile(&arm(load).responses, 0.5)).grouped(group),
+            Column::of("p99", loads, |load| quantile(&arm(load).responses, 0.99)).grouped(group),
+        ]);
+    }
+    columns
+}
+
+/// A difference of shares in percentage points. The interval of a few pairs can be wider than
+/// any difference of shares.
+fn percentage_points(difference: f64) -> f64 {
+    difference.clamp(-1.0, 1.0) * 100.0
+}
+
+fn difference(difference: &Difference) -> String {
+    let points = |paired: &PairedDifference| {
+        format!(
+            "{:.1} percentage points ({} interval {:.1} to {:.1}, {})",
+            paired.mean.abs() * 100.0,
+            "95\u{202f}%",
+            percentage_points(paired.low),
+            percentage_points(paired.high),
+            format::counted(paired.pairs, "pair")
+        )
+    };
+    match difference {
+        Difference::NoMisses => {
+            "No deadline was missed with or without the reserve: these loads do not need it. fix: \
+             try heavier loads, e.g. --load compute:8."
+                .to_owned()
+        }
+        Difference::None { paired: None } => {
+            "No difference found: there are fewer than two pairs of windows.".to_owned()
+        }
+        Difference::None { paired: Some(paired) } => format!(
+            "No difference found: the share of missed deadlines changes by {}.",
+            points(paired)
+        ),
+        Difference::Fewer { paired } => {
+            format!("The reserve lowers the share of missed deadlines by {}.", points(paired))
+        }
+        Difference::More { paired } => format!(
+            "The reserve raises the share of missed deadlines by {}. It is too small under these \
+             loads, or others were admitted beside it.",
+            points(paired)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::jobs::{CpuTime, DoneJob, DueBy, NoPeriod, Period};
+    use tactus_judge::need::{Arm, Asked, TrialWindow};
+    use tactus_model::recording::ThreadId;
+    use tactus_model::time::Instant;
+
+    use super::*;
+
+    const PERIOD: Nanos = Nanos::from_millis(40);
+
+    fn jobs(costs: impl IntoIterator<Item = u64>) -> Vec<DoneJob> {
+        let job = |(number, cost): (u64, u64)| {
+            let due = Instant::from_nanos((number + 1) * PERIOD.as_nanos());
+            let used =
+                CpuTime { own: Nanos::from_micros(cost), interrupted: Nanos::from_micros(12) };
+            DoneJob { thread: ThreadId(7), due, done: due + used.own, missed: 0, used }
+        };
+        (0..).zip(costs).map(job).collect()
+    }
+
+    fn need(name: &str, thread: i32, costs: impl IntoIterator<Item = u64>) -> ThreadNeed {
+        let period = Period { length: PERIOD, fit: 1.0, spacings: 400 };
+        ThreadNeed {
+            thread: ThreadId(thread),
+            name: name.to_owned(),
+            due: DueBy::Timer,
+            period,
+            missed: 0,
+            void: 0,
+            demand: Demand::of(&jobs(costs), PERIOD, &Asked::default()),
+        }
+    }
+
+    #[test]
+    fn needs_of_threads_are_rows_and_sentences() {
+        let threads = [
+            need("audio", 7, [3000; 3200]),
+            need("video", 8, (0..400).map(|frame| if frame % 12 == 0 { 20_000 } else { 5000 })),
+            ThreadNeed { missed: 3, void: 2, ..need("brief\u{7}", 9, [100; 7]) },
+            need("busy", 10, [41_000; 100]),
+        ];
+        insta::assert_snapshot!(need_text(&threads, &[], &TableOptions::of_width(100)));
+    }
+
+    #[test]
+    fn without_a_periodic_thread_what_was_seen_is_reported() {
+        let aperiodic = [
+            Aperiodic {
+                thread: ThreadId(7),
+                name: "worker".to_owned(),
+                reason: NoPeriod::TooFew { spacings: 3 },
+            },
+            Aperiodic {
+                thread: ThreadId(8),
+                name: "poller".to_owned(),
+                reason: NoPeriod::Irregular(Period { length: PERIOD, fit: 0.3, spacings: 90 }),
+            },
+        ];
+        insta::assert_snapshot!(need_text(&[], &aperiodic, &TableOptions::of_width(100)));
+    }
+
+    #[test]
+    fn a_trial_has_a_row_for_each_load_and_a_conclusion() {
+        let window = |pair: usize, arm, late: u64| {
+            let mut jobs = jobs([3000; 50]);
+            for job in &mut jobs[..late as usize] {
+                job.done = job.due + Nanos::from_millis(55);
+            }
+            let load = if pair.is_multiple_of(2) { "compute:2" } else { "idle" };
+            let load = load.parse().unwrap();
+            TrialWindow { thread: ThreadId(7), load, pair, arm, deadline: PERIOD, jobs }
+        };
+        let windows: Vec<TrialWindow> = (0..6)
+            .flat_map(|pair| {
+                [window(pair, Arm::Without, 20 + pair as u64), window(pair, Arm::With, 0)]
+            })
+            .collect();
+        let trials = Trial::of(&windows);
+        let reserve = "3.75ms/40ms".parse().unwrap();
+        insta::assert_snapshot!(trial_text(
+            "audio",
+            &trials[0],
+            reserve,
+            &TableOptions::of_width(100)
+        ));
+    }
+}
