@@ -1,10 +1,16 @@
 //! Reserves: capacity that a program is granted.
 
+mod rung;
+mod usage;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::text::serde_as_text;
 use crate::time::{Nanos, NotALength};
+
+pub use rung::{RefusedRung, Rung};
+pub use usage::{History, Precision, ReserveUsage, ThreadUsage, Window};
 
 /// The capacity of a reserve: `cost` units of CPU time in every `period`, each by `deadline` after
 /// the start of its period. It is the paper's C and T (Mercer, Zelenka, Rajkumar 1994, CMU-CS-94-165, section 2).

@@ -53,16 +53,27 @@ fn request(
         return Ok(None);
     }
     let Err(refusal) = thread.set_scheduling(asked) else { return Ok(None) };
+    if refusal.errno != Errno::SRCH {
+        fall_back(present);
+    }
+    not_granted(thread, asked, refusal).map(Some)
+}
+
+/// Describes the refusal of a policy; the error of a thread that does not exist is none.
+pub(crate) fn not_granted(
+    thread: &impl SchedulingCalls,
+    asked: Scheduling,
+    refusal: SysError,
+) -> Result<NotGranted, SysError> {
     if refusal.errno == Errno::SRCH {
         return Err(refusal);
     }
-    fall_back(present);
-    Ok(Some(NotGranted::Scheduling {
+    Ok(NotGranted::Scheduling {
         asked,
         granted: thread.scheduling()?,
         confined_to: thread.cpus()?,
         errno: refusal.errno.raw_os_error(),
-    }))
+    })
 }
 
 /// Tries lower policies in turn until the kernel grants one. If it grants none, the thread

@@ -6,8 +6,9 @@
 //! each old value in a file: if the guardian itself is killed, its program restores the values,
 //! and if both were killed, the next program ([`restore_left`]).
 //!
-//! The guardian also removes the instances of tracefs that its program leaves: their tracepoints
-//! would stay enabled for the whole machine.
+//! The guardian also removes the instances of tracefs and the control groups that its program
+//! leaves: tracepoints would stay enabled for the whole machine, and budgets and CPUs taken. It
+//! returns threads to their policy if the program that changed it is killed.
 //!
 //! ```no_run
 //! # use tactus_rt::settings::{Guardian, SettingChange, NotChanged, restore_left};
@@ -26,6 +27,7 @@
 
 mod changed;
 mod guardian;
+mod kept_threads;
 mod last_first;
 mod notes;
 
@@ -41,6 +43,7 @@ use crate::diagnose_here;
 
 pub use changed::restore_left;
 pub use guardian::{Guardian, guardian_main};
+pub use kept_threads::KeptThread;
 pub use last_first::LastFirst;
 
 /// A setting and its new value.

@@ -56,6 +56,47 @@ impl ThreadRef {
         schedule::schedule_exactly(self, asked)
     }
 
+    /// Like [`schedule_exactly`](Self::schedule_exactly); the threads and processes that the thread
+    /// creates get the ordinary class.
+    ///
+    /// A thread of the deadline class can create others only in this way. The kernel is asked even
+    /// if the thread has the policy already.
+    ///
+    /// # Errors
+    /// The thread does not exist, or the kernel does not show its settings.
+    #[doc(alias = "SCHED_FLAG_RESET_ON_FORK")]
+    pub fn schedule_alone(&self, asked: Scheduling) -> Result<Option<NotGranted>, SysError> {
+        let set = || sched::set_alone(asked);
+        let refused = self.by_id(set, |thread| sched::set_of_alone(thread, asked)).err();
+        refused.map(|refusal| schedule::not_granted(self, asked, refusal)).transpose()
+    }
+
+    /// Returns the thread to the policy that it had before
+    /// [`schedule_alone`](Self::schedule_alone).
+    ///
+    /// Without `CAP_SYS_NICE`, the threads that it creates still get the ordinary class.
+    ///
+    /// # Errors
+    /// The thread does not exist, or the kernel does not show its settings.
+    pub fn put_back(&self, before: Scheduling) -> Result<Option<NotGranted>, SysError> {
+        match self.schedule_exactly(before)? {
+            None => Ok(None),
+            Some(_) => self.schedule_alone(before),
+        }
+    }
+
+    /// The thread's ID.
+    ///
+    /// # Errors
+    /// `ESRCH`: the thread of the descriptor has ended and was waited for.
+    pub fn id(&self) -> Result<ThreadId, SysError> {
+        match self {
+            Self::Calling => Ok(tactus_sys::thread::current_id()),
+            Self::Id(thread) => Ok(*thread),
+            Self::PidFd(descriptor) => descriptor.id(),
+        }
+    }
+
     /// Confines the thread to `cpus`. If the kernel refuses, the thread keeps its CPUs.
     ///
     /// # Errors

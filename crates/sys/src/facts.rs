@@ -27,7 +27,7 @@ use std::path::Path;
 use tactus_model::facts::{MachineFacts, SchedulingFacts};
 
 pub use calls::CallFacts;
-pub(crate) use cgroup::throttled;
+pub(crate) use cgroup::{group_of, hierarchy, throttled};
 pub use process::DRAINER;
 pub(crate) use tree::Tree;
 

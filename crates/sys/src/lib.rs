@@ -7,6 +7,7 @@
 pub mod affinity;
 pub mod block_queue;
 pub mod capability;
+pub mod cgroup;
 pub mod clock;
 pub mod counters;
 pub mod direct_file;

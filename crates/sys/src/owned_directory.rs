@@ -4,8 +4,10 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::{Errno, process};
+use crate::{Errno, cgroup, process};
 
 /// A directory that belongs to this process. Dropping it removes it with its contents.
 ///
@@ -26,6 +28,8 @@ pub(crate) enum Removal {
     Recursive,
     /// The directory itself: its files are the kernel's.
     Alone,
+    /// A control group, whose members return to the group above.
+    Group,
 }
 
 impl Removal {
@@ -33,12 +37,19 @@ impl Removal {
         match self {
             Self::Recursive => fs::remove_dir_all(path),
             Self::Alone => fs::remove_dir(path),
+            Self::Group => {
+                cgroup::empty(path);
+                fs::remove_dir(path)
+            }
         }
     }
 }
 
 /// The most directories of one process with the same prefix.
 const DIRECTORIES_MAX: u32 = 1000;
+
+/// How often an ending process is observed.
+const STEP: Duration = Duration::from_millis(5);
 
 impl OwnedDirectory {
     /// Creates a directory below `parent` that only this user may read, after it has removed the
@@ -93,6 +104,26 @@ pub(crate) fn remove_stale_with(removal: Removal, parent: &Path, prefix: &str) {
     for (path, _lock) in stale(parent, prefix) {
         // Another process may hold its files open; the next creation tries again.
         let _ = removal.remove(&path);
+    }
+}
+
+/// Removes the directories with `prefix` below `places` that `process` owned, which is ending, as
+/// soon as it has closed them; waits `patience` at most.
+pub(crate) fn remove_those_of(
+    process: u32,
+    removal: Removal,
+    places: &[PathBuf],
+    prefix: &str,
+    patience: Duration,
+) {
+    let deadline = Instant::now() + patience;
+    let is_left = |place: &PathBuf| owned(place, prefix).any(|(_, owner)| owner == process);
+    loop {
+        places.iter().for_each(|place| remove_stale_with(removal, place, prefix));
+        if !places.iter().any(is_left) || Instant::now() >= deadline {
+            return;
+        }
+        thread::sleep(STEP);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A timer that expires periodically, read as a file.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use tactus_model::time::Nanos;
@@ -44,6 +44,12 @@ impl PeriodicTimer {
         let mut count = [0; 8];
         rustix::io::read(&self.0, &mut count).map_err(SysError::of("read"))?;
         Ok(u64::from_ne_bytes(count))
+    }
+}
+
+impl AsFd for PeriodicTimer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

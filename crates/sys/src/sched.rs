@@ -13,6 +13,9 @@ use tactus_model::time::Nanos;
 use crate::error::{Errno, SysError};
 use crate::thread;
 
+/// `SCHED_FLAG_RESET_ON_FORK`
+const RESET_ON_FORK: u64 = 1;
+
 /// The first version of `struct sched_attr`, which every kernel since 3.14 accepts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,7 +92,19 @@ impl Attributes {
 #[doc(alias = "SCHED_FIFO")]
 #[doc(alias = "SCHED_DEADLINE")]
 pub fn set(scheduling: Scheduling) -> Result<(), SysError> {
-    set_by_number(thread::CALLING, scheduling)
+    set_by_number(thread::CALLING, scheduling, 0)
+}
+
+/// Like [`set`]; the threads and processes that the thread creates get the ordinary class.
+///
+/// A thread of the deadline class can create others only with this flag. Clearing it later
+/// requires `CAP_SYS_NICE`.
+///
+/// # Errors
+/// Those of [`set`].
+#[doc(alias = "SCHED_FLAG_RESET_ON_FORK")]
+pub fn set_alone(scheduling: Scheduling) -> Result<(), SysError> {
+    set_by_number(thread::CALLING, scheduling, RESET_ON_FORK)
 }
 
 /// Sets the scheduling of another thread:
@@ -101,11 +116,21 @@ pub fn set(scheduling: Scheduling) -> Result<(), SysError> {
 /// - `EPERM`: the thread belongs to another user, and this process has no `CAP_SYS_NICE`.
 #[doc(alias = "sched_setattr")]
 pub fn set_of(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> {
-    set_by_number(thread::number("sched_setattr", thread)?, scheduling)
+    set_by_number(thread::number("sched_setattr", thread)?, scheduling, 0)
 }
 
-fn set_by_number(thread: i32, scheduling: Scheduling) -> Result<(), SysError> {
-    let attributes = Attributes::of(scheduling);
+/// Like [`set_of`]; the threads and processes that the thread creates get the ordinary class, as
+/// with [`set_alone`].
+///
+/// # Errors
+/// Those of [`set_of`].
+#[doc(alias = "SCHED_FLAG_RESET_ON_FORK")]
+pub fn set_of_alone(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> {
+    set_by_number(thread::number("sched_setattr", thread)?, scheduling, RESET_ON_FORK)
+}
+
+fn set_by_number(thread: i32, scheduling: Scheduling, flags: u64) -> Result<(), SysError> {
+    let attributes = Attributes { flags, ..Attributes::of(scheduling) };
     // SAFETY: `attributes` is a live `struct sched_attr` that carries its own size.
     let returned =
         unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
@@ -192,6 +217,18 @@ mod tests {
                 }
                 read_back => assert_eq!(read_back, Ok(scheduling), "{text}"),
             }
+        }
+    }
+
+    #[test]
+    fn needs_root_a_deadline_thread_that_is_set_alone_starts_threads() {
+        let capacity: Scheduling = "deadline:100us/1ms/2ms".parse().unwrap();
+        let started = std::thread::spawn(move || {
+            set_alone(capacity).map(|()| std::thread::spawn(get).join().unwrap())
+        });
+        match started.join().unwrap() {
+            Err(error) => skip(Need::Root, error),
+            Ok(child) => assert_eq!(child, Ok(Scheduling::ORDINARY)),
         }
     }
 

@@ -1,9 +1,10 @@
 //! The resources that the calling thread has used.
 
+use tactus_model::recording::ThreadId;
 use tactus_model::result::TaskUsage;
 use tactus_model::time::Nanos;
 
-use crate::error::SysError;
+use crate::error::{Errno, SysError};
 
 /// Reads the resources that the calling thread has used since it began: `RUSAGE_THREAD`
 /// of [getrusage(2)](https://man7.org/linux/man-pages/man2/getrusage.2.html).
@@ -28,6 +29,33 @@ pub fn of_this_thread() -> Result<TaskUsage, SysError> {
     })
 }
 
+/// What the scheduler has counted for a thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScheduledTime {
+    /// Its time on a CPU. While it runs, this grows only at each tick.
+    pub ran: Nanos,
+    /// Its time on a runqueue: ready to run and not running, for example preempted or throttled.
+    pub waited: Nanos,
+}
+
+/// Reads what the scheduler has counted for a thread: `/proc/TID/schedstat`
+/// ([sched-stats](https://docs.kernel.org/scheduler/sched-stats.html)).
+///
+/// # Errors
+/// `ESRCH`: the thread does not exist, or the kernel does not count this (`CONFIG_SCHED_INFO`).
+#[doc(alias = "schedstat")]
+pub fn scheduled_time(thread: ThreadId) -> Result<ScheduledTime, SysError> {
+    let path = format!("/proc/{}/schedstat", thread.0);
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(ran), Some(waited)) => {
+            Ok(ScheduledTime { ran: Nanos::from_nanos(ran), waited: Nanos::from_nanos(waited) })
+        }
+        _ => Err(SysError::new("schedstat", Errno::SRCH)),
+    }
+}
+
 /// What was used between two readings of the same thread.
 pub fn difference(before: TaskUsage, after: TaskUsage) -> TaskUsage {
     TaskUsage {
@@ -48,6 +76,16 @@ fn length(time: libc::timeval) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_scheduler_counts_the_time_of_a_thread() {
+        let mut last = ScheduledTime::default();
+        // A running thread's count grows at ticks.
+        while last.ran < Nanos::from_millis(1) {
+            last = scheduled_time(crate::thread::current_id()).unwrap();
+        }
+        assert!(scheduled_time(ThreadId(i32::MAX)).is_err());
+    }
 
     #[test]
     fn a_sleep_is_a_voluntary_switch() {

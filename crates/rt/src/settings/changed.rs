@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tactus_sys::cgroup::remove_stale_groups;
 use tactus_sys::setting::{Setting, is_changeable, noted_setting};
 use tactus_sys::tracefs::remove_stale_instances;
 
@@ -78,11 +79,13 @@ fn setting_of(note: &Path) -> Option<PathBuf> {
 }
 
 /// Removes what killed processes have left below `root`: restores their settings, the last change
-/// first, and removes their instances of tracefs. Returns what could not be restored.
+/// first, and removes their instances of tracefs and their control groups. Returns what could not
+/// be restored.
 ///
 /// Without permission this does nothing: leaving such a note required the same permission.
 pub fn restore_left(root: &Path) -> Vec<NotChanged> {
     remove_stale_instances(root);
+    remove_stale_groups(root);
     if let Err(refused) = require_trusted(root) {
         return vec![refused];
     }

@@ -6,11 +6,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tactus_model::recording::ThreadId;
+use tactus_sys::cgroup::remove_groups_of;
 use tactus_sys::process;
 use tactus_sys::tracefs::remove_instances_of;
 use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, requests, responses};
 
 use super::changed::{Changed, restore_left};
+use super::kept_threads::{KeptThread, KeptThreads};
 use super::{LastFirst, NotChanged, SettingChange};
 
 /// The longest wait for the guardian's response.
@@ -36,10 +39,13 @@ pub(super) struct Request {
     pub(super) changes: Vec<SettingChange>,
 }
 
-/// The program's last message: it ends its guardian. A program that is killed sends none.
+/// What a program sends later. Its last message ends its guardian; a program that is killed sends
+/// none.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Last {
+pub(super) enum Later {
+    Keep(KeptThread),
+    Release(ThreadId),
     End,
 }
 
@@ -56,7 +62,8 @@ enum Response {
 /// A process that keeps settings changed, as seen by the program that started it. Dropping this
 /// restores the settings, the last change first, however the guardian has ended.
 ///
-/// When the program is killed, the guardian also removes its instances of tracefs.
+/// When the program is killed, the guardian also removes its instances of tracefs and its control
+/// groups, and returns threads that it [keeps](Self::keep) to their policy.
 #[derive(Debug)]
 pub struct Guardian {
     /// `None` after its end.
@@ -65,7 +72,7 @@ pub struct Guardian {
 
 impl Guardian {
     /// Starts a guardian that changes all of the settings, or none of them; without `changes`, it
-    /// is there for the instances of tracefs only.
+    /// is there for instances of tracefs, control groups and threads only.
     ///
     /// The guardian is the program `executable`, which must run [`guardian_main`] when its
     /// arguments are `internal guardian`.
@@ -101,6 +108,27 @@ impl Guardian {
         self.process.as_ref().map(Peer::id)
     }
 
+    /// Makes the guardian return a thread to its policy and its control group if this program is
+    /// killed; call it before the thread gets another.
+    ///
+    /// # Errors
+    /// The guardian was killed.
+    pub fn keep(&mut self, thread: KeptThread) -> Result<(), WireError> {
+        self.send(&Later::Keep(thread))
+    }
+
+    /// Ends [`keep`](Self::keep) for a thread that has its own policy again, or has ended.
+    ///
+    /// # Errors
+    /// The guardian was killed.
+    pub fn release(&mut self, thread: ThreadId) -> Result<(), WireError> {
+        self.send(&Later::Release(thread))
+    }
+
+    fn send(&mut self, message: &Later) -> Result<(), WireError> {
+        self.process.as_mut().map_or(Err(WireError::Closed), |process| process.send(message))
+    }
+
     /// Waits until the settings are restored; restores them here if the guardian was killed or
     /// does not respond. Returns what went wrong.
     pub fn end(mut self) -> Vec<NotChanged> {
@@ -110,7 +138,7 @@ impl Guardian {
     fn end_process(&mut self) -> Vec<NotChanged> {
         let Some(mut process) = self.process.take() else { return Vec::new() };
         // Sending fails if the guardian was killed.
-        let is_early = process.send(&Last::End).is_err() || !process.is_running();
+        let is_early = process.send(&Later::End).is_err() || !process.is_running();
         let status = process.wait_or_kill(END_PATIENCE);
         let is_fine = status.as_ref().is_ok_and(|status| status.success());
         let trouble = (!is_fine).then(|| match status {
@@ -158,10 +186,22 @@ pub(super) fn guard(
         Err(reason) => output.write(&Response::NotChanged(reason)),
         Ok(changed) => {
             output.write(&Response::Changed)?;
-            let last = input.read::<Last>();
+            let mut threads = KeptThreads::default();
+            let is_killed = loop {
+                match input.read() {
+                    Ok(Later::Keep(thread)) => threads.keep(thread),
+                    Ok(Later::Release(thread)) => threads.release(thread),
+                    Ok(Later::End) => break false,
+                    Err(_) => break true,
+                }
+            };
+            if is_killed {
+                threads.restore();
+            }
             drop(changed);
-            if last.is_err() {
+            if is_killed {
                 remove_instances_of(&root, program, CLOSE_PATIENCE);
+                remove_groups_of(&root, program, CLOSE_PATIENCE);
             }
             Ok(())
         }

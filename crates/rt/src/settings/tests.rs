@@ -9,7 +9,7 @@ use tactus_sys::setting::{NOTES, Setting, VALUE_MAX};
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError, encode};
 
 use super::changed::Changed;
-use super::guardian::{Last, Request, guard};
+use super::guardian::{Later, Request, guard};
 use super::notes::note_of;
 use super::*;
 
@@ -290,7 +290,7 @@ fn leaves_instance(last: &[u8]) -> bool {
 fn a_guardian_removes_the_instances_of_a_killed_program() {
     assert!(!leaves_instance(b""));
     // A program that goes on removes its own.
-    assert!(leaves_instance(&encode(&Last::End, MESSAGE_LIMIT).unwrap()));
+    assert!(leaves_instance(&encode(&Later::End, MESSAGE_LIMIT).unwrap()));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use tactus_model::time::Nanos;
 use super::Tree;
 
 pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
-    let cpu = Group::of("cpu", tree);
-    let cpuset = Group::of("cpuset", tree);
+    let cpu = Group::of("cpu", "self", tree);
+    let cpuset = Group::of("cpuset", "self", tree);
     let quota = cpu.as_ref().map(|group| Quota::tightest(group, tree));
     CgroupFacts {
         version: cpu.as_ref().map(|group| group.version),
@@ -30,7 +30,7 @@ pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
 /// How long quotas throttled this process's group and its ancestors, in total; `None`
 /// if no group has a quota.
 pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
-    let group = Group::of("cpu", tree)?;
+    let group = Group::of("cpu", "self", tree)?;
     let times = group.upwards().filter_map(|directory| {
         let stat = tree.text(&format!("{directory}/cpu.stat"))?;
         let value = |name| -> Option<u64> {
@@ -44,7 +44,24 @@ pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
     Some(times.sum())
 }
 
-/// A group of this process in the hierarchy of one controller.
+/// The version and the mount point, below the root, of the hierarchy with `controller`.
+pub(crate) fn hierarchy(tree: &Tree<'_>, controller: &str) -> Option<(u8, String)> {
+    let mounts = tree.text("proc/self/mountinfo")?;
+    if let Some(mount) = Mount::of_version_1(&mounts, controller) {
+        return Some((1, mount.point.to_owned()));
+    }
+    let point = Mount::of_version_2(&mounts)?.point;
+    let controllers = tree.text(&format!("{point}/cgroup.controllers"))?;
+    let has_it = controllers.split_whitespace().any(|name| name == controller);
+    has_it.then(|| (2, point.to_owned()))
+}
+
+/// The directory of the group of a thread in the hierarchy of `controller`.
+pub(crate) fn group_of(tree: &Tree<'_>, controller: &str, thread: i32) -> Option<String> {
+    Some(Group::of(controller, &thread.to_string(), tree)?.directory)
+}
+
+/// A group of a process in the hierarchy of one controller.
 struct Group {
     version: u8,
     /// The mount point of the hierarchy.
@@ -54,9 +71,10 @@ struct Group {
 }
 
 impl Group {
-    /// Finds the group in the version 1 hierarchy with `controller`, otherwise in version 2.
-    fn of(controller: &str, tree: &Tree<'_>) -> Option<Self> {
-        let memberships = tree.text("proc/self/cgroup")?;
+    /// Finds the group of a thread, given as in `/proc`, in the version 1 hierarchy with
+    /// `controller`, otherwise in version 2.
+    fn of(controller: &str, thread: &str, tree: &Tree<'_>) -> Option<Self> {
+        let memberships = tree.text(&format!("proc/{thread}/cgroup"))?;
         let mounts = tree.text("proc/self/mountinfo")?;
         let lines = || memberships.lines().filter_map(membership);
         let first = lines().find(|(controllers, _)| has_word(controllers, controller));

@@ -50,6 +50,9 @@ pub(super) struct Attr {
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
 
+/// `PERF_COUNT_SW_TASK_CLOCK`: the CPU time of a thread, in nanoseconds.
+const CONFIG_TASK_CLOCK: u64 = 1;
+
 /// `PERF_COUNT_SW_DUMMY`: an event that never occurs.
 const CONFIG_DUMMY: u64 = 9;
 
@@ -62,6 +65,8 @@ const SAMPLE_RAW: u64 = 1 << 10;
 const FORMAT_LOST: u64 = 1 << 4;
 
 const DISABLED: u64 = 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const TASK: u64 = 1 << 13;
 const WATERMARK: u64 = 1 << 14;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
@@ -108,6 +113,27 @@ impl Attr {
         };
         attr.flags |= TASK | WATERMARK;
         attr
+    }
+
+    /// Counts the CPU time of a thread. Each time it has used another `budget` nanoseconds, the
+    /// kernel writes a record and wakes the reader; never if the budget is 0.
+    pub(super) fn task_clock(budget: u64) -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_TASK_CLOCK,
+            sample_period: budget,
+            // Without the flag for a watermark, the field counts records.
+            wakeup_watermark: 1,
+            read_format: 0,
+            flags: USE_CLOCKID,
+            ..Self::stamped()
+        }
+    }
+
+    /// The same without events in the kernel: without privilege, the kernel permits no others. The
+    /// count of a task clock contains the time in the kernel nevertheless.
+    pub(super) fn of_user_mode(self) -> Self {
+        Self { flags: self.flags | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR, ..self }
     }
 
     fn stamped() -> Self {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::event::CpuEvent;
 use crate::error::{Errno, SysError};
 
 /// The offsets of `data_head` and `data_tail` in `struct perf_event_mmap_page`.
@@ -63,7 +62,7 @@ impl Ring {
     ///   `kernel.perf_event_mlock_kb` for each CPU).
     /// - `EINVAL`: the size is not a power of two of pages.
     /// - `ENOMEM`: there is not enough memory.
-    pub fn map(event: &CpuEvent, size: usize) -> Result<Self, SysError> {
+    pub fn map(event: &impl AsFd, size: usize) -> Result<Self, SysError> {
         let page = page_size();
         if !size.is_power_of_two() || size < page {
             return Err(SysError::new("mmap", Errno::INVAL));

@@ -5,12 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{PLACES, Pages, Tracefs};
 use crate::error::{Errno, SysError};
-use crate::owned_directory::{OwnedDirectory, Removal, owned, remove_stale_with, stale};
+use crate::owned_directory::{OwnedDirectory, Removal, remove_stale_with, remove_those_of, stale};
 
 /// Private buffers and enabled events, removed when this is dropped.
 ///
@@ -36,9 +35,6 @@ pub struct CpuFiles {
 
 /// The prefix of the names of our instances; the process id and a number follow.
 const PREFIX: &str = "tactus-";
-
-/// How often an ending process is observed.
-const STEP: Duration = Duration::from_millis(5);
 
 /// The error of a failed call on a file.
 pub(super) fn failed(call: &'static str, error: &io::Error) -> SysError {
@@ -179,22 +175,20 @@ pub fn remove_stale_instances(root: &Path) {
 /// Removes the instances below `root` of `process`, which is ending, as soon as the kernel has
 /// closed them; waits `patience` at most.
 pub fn remove_instances_of(root: &Path, process: u32, patience: Duration) {
-    let deadline = Instant::now() + patience;
-    let is_left = |place: PathBuf| owned(&place, PREFIX).any(|(_, owner)| owner == process);
-    loop {
-        remove_stale_instances(root);
-        if !places(root).any(is_left) || Instant::now() >= deadline {
-            return;
-        }
-        thread::sleep(STEP);
-    }
+    let places: Vec<PathBuf> = places(root).collect();
+    remove_those_of(process, Removal::Alone, &places, PREFIX, patience);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use tactus_testing::{Need, require};
 
     use super::*;
+
+    /// How long an owner takes to close its instance, and an impatient remover waits.
+    const STEP: Duration = Duration::from_millis(5);
 
     /// A tree with the instances of this process, with and without a lock, and of others.
     fn tree() -> (tempfile::TempDir, OwnedDirectory) {
