@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use tactus_rt::settings::Guardian;
 use tactus_sys::pidfd::PidFd;
 use zbus::fdo::{self, ConnectionCredentials};
 use zbus::message::Header;
 use zbus::{Connection, block_on, interface};
 
-use crate::{Caller, Keeper, Limits, Policy, Refused, Request};
+use crate::{Admission, Caller, Keeper, Limits, Policy, Refused, Request};
 
 /// The name on the bus.
 const NAME: &str = "org.freedesktop.RealtimeKit1";
@@ -61,9 +62,10 @@ impl Served {
 pub fn serve(
     bus: &Bus,
     policy: Policy,
-    admission: Box<dyn crate::Admission>,
+    admission: Box<dyn Admission>,
+    guardian: Option<Guardian>,
 ) -> Result<Served, NotServed> {
-    let keeper = Arc::new(Keeper::start(policy, admission)?);
+    let keeper = Arc::new(Keeper::start(policy, admission, guardian)?);
     let interface = Interface { keeper: Arc::clone(&keeper), limits: policy.limits };
     let builder = match bus {
         Bus::System => zbus::connection::Builder::system(),

@@ -13,6 +13,7 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_rt::ThreadRef;
+use tactus_rt::settings::{Guardian, KeptThread};
 use tactus_sys::perf::Budget;
 use tactus_sys::pidfd::PidFd;
 use tactus_sys::wait::{Waker, wait};
@@ -100,11 +101,16 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the keeper.
+    /// Starts the keeper. If this process is killed, `guardian` returns all granted threads to
+    /// their policies.
     ///
     /// # Errors
     /// This process may not have the keeper's priority (`CAP_SYS_NICE`).
-    pub fn start(policy: Policy, admission: Box<dyn Admission>) -> Result<Self, Refused> {
+    pub fn start(
+        policy: Policy,
+        admission: Box<dyn Admission>,
+        guardian: Option<Guardian>,
+    ) -> Result<Self, Refused> {
         let (messages, received) = sync_channel(QUEUE);
         let kernel = |error: SysError| Refused::Kernel(error.to_string());
         let waker = Arc::new(Waker::new().map_err(kernel)?);
@@ -112,6 +118,7 @@ impl Keeper {
         let work = Work {
             policy,
             admission,
+            guardian,
             grants: Vec::new(),
             nice: Vec::new(),
             bursts: Bursts::default(),
@@ -197,6 +204,8 @@ struct Grant {
     subject: Subject,
     id: GrantId,
     asked: Scheduling,
+    /// What it had before, and has without budget; never a real-time class.
+    was: Scheduling,
     /// What the kernel has, unless the client has changed it.
     given: Scheduling,
     cost: Nanos,
@@ -243,7 +252,9 @@ impl Grant {
 fn set(subject: &Subject, scheduling: Scheduling) -> Result<(), Refused> {
     let (process, thread) = subject.ids();
     let refused = subject.thread.schedule_alone(scheduling);
-    match refused.map_err(|error| Refused::by_the_kernel(error, process.0 as u64, thread.0 as u64))? {
+    match refused
+        .map_err(|error| Refused::by_the_kernel(error, process.0 as u64, thread.0 as u64))?
+    {
         None => Ok(()),
         Some(refused) => Err(Refused::Kernel(refused.explain_here().reason)),
     }
@@ -253,6 +264,7 @@ fn set(subject: &Subject, scheduling: Scheduling) -> Result<(), Refused> {
 struct Work {
     policy: Policy,
     admission: Box<dyn Admission>,
+    guardian: Option<Guardian>,
     grants: Vec<Grant>,
     /// Threads with a nice value.
     nice: Vec<(Subject, Scheduling)>,
@@ -321,7 +333,7 @@ impl Work {
                 let kept = match grant.meter.used_up(now) {
                     Decision::Keep => Ok(()),
                     Decision::Restore => grant.give(grant.at(Level::Full)),
-                    Decision::Throttle(_) => grant.give(Scheduling::ORDINARY),
+                    Decision::Throttle(_) => grant.give(grant.was),
                     Decision::Demote => {
                         self.penalties.insert(grant.subject.process(), now + PENALTY);
                         Err(Refused::Ending)
@@ -366,8 +378,9 @@ impl Work {
             self.admission.give_back(grant.id);
             // If the client has changed its own policy, it keeps that.
             if grant.is_kept() {
-                let _ = set(&grant.subject, Scheduling::ORDINARY);
+                let _ = grant.subject.thread.put_back(grant.was);
             }
+            release(self.guardian.as_mut(), &grant.subject);
         }
         if !places.is_empty() {
             self.divide();
@@ -378,7 +391,8 @@ impl Work {
     fn divide(&mut self) {
         for grant in &mut self.grants {
             let cost = self.admission.budget(grant.id);
-            if cost != grant.cost && (grant.meter.due().is_some() || grant.budget.refill(cost).is_ok())
+            if cost != grant.cost
+                && (grant.meter.due().is_some() || grant.budget.refill(cost).is_ok())
             {
                 grant.cost = cost;
             }
@@ -423,21 +437,24 @@ impl Work {
         if self.penalties.contains_key(&subject.process()) {
             return Err(Refused::NoTimeLeft(format!(
                 "a thread of process {} used up its budget in {} periods in a row; ask again in {PENALTY}",
-                subject.ids().0.0, self.policy.patience.periods
+                subject.ids().0.0,
+                self.policy.patience.periods
             )));
         }
         let Policy { budgets, patience, .. } = self.policy;
         let id = self.admission.admit(subject.user(), budgets)?;
-        match grant(subject, id, asked, self.admission.budget(id), limit) {
-            Ok((subject, budget, cost)) => {
+        let cost = self.admission.budget(id);
+        match grant(&subject, asked, cost, limit, self.guardian.as_mut()) {
+            Ok((budget, was)) => {
                 let meter = Meter::new(budgets.period, patience, clock::now());
                 let given = asked;
-                self.grants.push(Grant { subject, id, asked, given, cost, budget, meter });
+                self.grants.push(Grant { subject, id, asked, was, given, cost, budget, meter });
                 self.divide();
                 Ok(())
             }
             Err(refused) => {
                 self.admission.give_back(id);
+                release(self.guardian.as_mut(), &subject);
                 Err(refused)
             }
         }
@@ -457,7 +474,7 @@ impl Work {
         subject.verify()?;
         set(&subject, asked)?;
         if let Err(refused) = subject.verify() {
-            let _ = set(&subject, Scheduling::ORDINARY);
+            let _ = subject.thread.put_back(Scheduling::ORDINARY);
             return Err(refused);
         }
         self.nice.push((subject, asked));
@@ -469,31 +486,50 @@ impl Work {
         self.drop_grants(&all);
         for (subject, given) in self.nice.drain(..) {
             if subject.verify().is_ok() && subject.thread.scheduling() == Ok(given) {
-                let _ = set(&subject, Scheduling::ORDINARY);
+                let _ = subject.thread.put_back(Scheduling::ORDINARY);
             }
         }
     }
 }
 
-/// Checks, grants and checks again. The budget counts from before the grant.
+/// Checks, grants and checks again. Returns the budget, which counts from before the grant, and
+/// the policy that the thread had.
 fn grant(
-    subject: Subject,
-    _: GrantId,
+    subject: &Subject,
     asked: Scheduling,
     cost: Nanos,
     limit: Nanos,
-) -> Result<(Subject, Budget, Nanos), Refused> {
+    guardian: Option<&mut Guardian>,
+) -> Result<(Budget, Scheduling), Refused> {
     let verify = || subject.verify().and_then(|()| subject.verify_limit(limit));
-    verify()?;
     let (process, thread) = subject.ids();
-    let budget = Budget::start(thread, cost)
-        .map_err(|error| Refused::by_the_kernel(error, process.0 as u64, thread.0 as u64))?;
-    set(&subject, asked)?;
-    if let Err(refused) = verify() {
-        let _ = set(&subject, Scheduling::ORDINARY);
-        return Err(refused);
+    let refused = |error| Refused::by_the_kernel(error, process.0 as u64, thread.0 as u64);
+    verify()?;
+    let was = match subject.thread.scheduling() {
+        Ok(was @ (Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle)) => was,
+        _ => Scheduling::ORDINARY,
+    };
+    if let Some(guardian) = guardian {
+        let kept = KeptThread { thread, was, groups: Vec::new(), settle: Nanos::ZERO };
+        guardian.keep(kept).map_err(|error| Refused::Kernel(error.to_string()))?;
     }
-    Ok((subject, budget, cost))
+    let budget = Budget::start(thread, cost).map_err(refused)?;
+    set(subject, asked)?;
+    match verify() {
+        Ok(()) => Ok((budget, was)),
+        Err(refused) => {
+            let _ = subject.thread.put_back(was);
+            Err(refused)
+        }
+    }
+}
+
+/// The guardian need not return the thread to its policy any more.
+fn release(guardian: Option<&mut Guardian>, subject: &Subject) {
+    if let Some(guardian) = guardian {
+        // It fails if the guardian was killed.
+        let _ = guardian.release(subject.ids().1);
+    }
 }
 
 fn only_root(caller: &Caller) -> Result<(), Refused> {
@@ -508,7 +544,7 @@ fn reset_all() {
         if let (false, Ok(Scheduling::Fifo(_) | Scheduling::RoundRobin(_))) =
             (is_root, reference.scheduling())
         {
-            let _ = reference.schedule_exactly(Scheduling::ORDINARY);
+            let _ = reference.put_back(Scheduling::ORDINARY);
         }
     }
 }

@@ -177,7 +177,7 @@ mod tests {
         /// each period that begins within a window, plus one.
         #[test]
         fn no_thread_exceeds_its_budget(
-            bursts in prop::collection::vec((0_u64..60, 0_u64..60), 1..60),
+            bursts in prop::collection::vec((0_u64..60, 0_u64..60), 1..20),
             budget in 1_u64..20,
         ) {
             let mut meter = meter(u32::MAX);
@@ -200,10 +200,9 @@ mod tests {
                     now += 1;
                 }
             }
-            for (index, from) in with_priority.iter().enumerate() {
-                for to in &with_priority[index..] {
+            for (first, from) in with_priority.iter().enumerate() {
+                for (ran, to) in (1_u64..).zip(&with_priority[first..]) {
                     let window = to + 1 - from;
-                    let ran = with_priority[index..].iter().take_while(|at| *at <= to).count() as u64;
                     prop_assert!(ran <= (window / 20 + 2) * budget, "{ran} ms of {window}");
                 }
             }

@@ -98,8 +98,9 @@ impl Subject {
     /// It is above `most`, or the process has ended.
     pub(crate) fn verify_limit(&self, most: Nanos) -> Result<(), Refused> {
         let process = self.process_id.0;
-        let limit = identity::realtime_limit(self.process_id)
-            .map_err(|error| Refused::by_the_kernel(error, process as u64, self.thread_id.0 as u64))?;
+        let limit = identity::realtime_limit(self.process_id).map_err(|error| {
+            Refused::by_the_kernel(error, process as u64, self.thread_id.0 as u64)
+        })?;
         match limit {
             Some(limit) if limit <= most => Ok(()),
             limit => Err(Refused::RealtimeLimit { process, limit, most }),

@@ -91,12 +91,11 @@ mod tests {
         assert_eq!(parse(stat, status), Some(Identity { user: 1001, started: 4242 }));
         assert_eq!(parse("7 (a", status), None);
         let limits = |hard: &str| {
-            format!("Limit  Soft Limit  Hard Limit  Units\nMax realtime timeout  1000  {hard}  us\n")
+            format!(
+                "Limit  Soft Limit  Hard Limit  Units\nMax realtime timeout  1000  {hard}  us\n"
+            )
         };
-        assert_eq!(
-            hard_realtime_limit(&limits("200000")),
-            Some(Some(Nanos::from_millis(200)))
-        );
+        assert_eq!(hard_realtime_limit(&limits("200000")), Some(Some(Nanos::from_millis(200))));
         assert_eq!(hard_realtime_limit(&limits("unlimited")), Some(None));
         assert_eq!(hard_realtime_limit(""), None);
     }
