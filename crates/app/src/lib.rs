@@ -34,6 +34,7 @@ pub mod plan;
 pub mod record;
 pub mod recording;
 pub mod reproduce;
+pub mod reserve;
 pub mod runs;
 mod subject;
 pub mod tail;

@@ -17,6 +17,7 @@ mod quanta;
 mod record;
 mod report;
 mod reproduce;
+mod reserve;
 mod show;
 mod watch;
 mod why;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
     Admit(admit::AdmitArguments),
+    Reserve(reserve::ReserveArguments),
     Why(why::WhyArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
@@ -65,6 +67,7 @@ impl Command {
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
             Self::Admit(_)
+            | Self::Reserve(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -87,6 +90,7 @@ impl Command {
             Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),
             Self::Admit(arguments) => admit::run(&arguments),
+            Self::Reserve(arguments) => reserve::run(&arguments),
             Self::Why(arguments) => why::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),

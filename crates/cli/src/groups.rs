@@ -3,8 +3,9 @@
 use clap::Command;
 
 /// The headings, and the subcommands below each.
-const GROUPS: [(&str, &[&str]); 3] = [
-    ("Measure and explain", &["doctor", "measure", "why", "explain", "watch", "record", "admit"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Measure and explain", &["doctor", "measure", "why", "explain", "watch", "record"]),
+    ("Guarantee", &["admit", "reserve"]),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),
     (
         "Rarely used",

@@ -78,7 +78,7 @@ impl RecordedCommand {
 }
 
 /// The end of the command as our own.
-fn succeeded(status: ExitStatus) -> CommandResult {
+pub(crate) fn succeeded(status: ExitStatus) -> CommandResult {
     let code = status.code().map(|code| u8::try_from(code).unwrap_or(u8::MAX));
     match code.or(status.signal().map(signals::code_of)) {
         None | Some(0) => Ok(()),

@@ -19,6 +19,7 @@ mod outcome;
 mod page;
 mod purpose;
 mod reproduction;
+mod reserve;
 mod summary;
 pub mod svg;
 mod table;
@@ -54,6 +55,7 @@ pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use purpose::purposes_text;
 pub use reproduction::{Measured, papers_table, reproduction_page, reproduction_text};
+pub use reserve::{reserve_page, reserve_text};
 pub use table::{
     TableForm, TableOptions, cells_file, cells_table, comparison_file, lines, paragraph,
     plan_table, run_details, runs_table,

@@ -18,10 +18,13 @@ use tactus_permission::Asked;
 use tactus_rt::ThreadRef;
 use tactus_sys::perf::Budget;
 use tactus_sys::periodic_timer::PeriodicTimer;
-use tactus_sys::wait::{Waker, wait, wait_readable};
+use tactus_sys::wait::{Waker, wait, wait_hung_up, wait_readable};
 
 use crate::priority::{ENFORCER, rate_monotonic};
 use crate::refused::NotKept;
+
+/// The shortest period: each costs the enforcer some 10 µs.
+const PERIOD_LEAST: Nanos = Nanos::from_micros(500);
 
 /// The longest sleep of an enforcer; its timer wakes it much earlier.
 const SLEEP_MOST: Nanos = Nanos::from_secs(3600);
@@ -74,6 +77,13 @@ impl Enforcer {
     }
 }
 
+#[cfg(test)]
+impl Enforcer {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
 impl Drop for Enforcer {
     fn drop(&mut self) {
         self.shared.is_ending.store(true, Ordering::Release);
@@ -123,6 +133,10 @@ fn enforce(
                 Err(_) => return,
             }
             shared.demotions.fetch_add(1, Ordering::Relaxed);
+        } else if wait_hung_up(budget.as_fd(), Duration::ZERO).unwrap_or(true) {
+            // The thread has ended: from now on the budget wakes at once, and this loop would not
+            // sleep again.
+            return;
         }
     }
 }
@@ -133,6 +147,11 @@ fn begin(
     reserved: &ThreadRef,
     capacity: Capacity,
 ) -> Result<(Budget, PeriodicTimer, Scheduling), NotKept> {
+    if capacity.period() < PERIOD_LEAST {
+        let fix = format!("ask for a period of {PERIOD_LEAST}");
+        let reason = format!("Tactus enforces no period below {PERIOD_LEAST}");
+        return Err(NotKept::needs(reason, Some(&fix)));
+    }
     let refused_budget = |error: tactus_sys::SysError| {
         NotKept::of_errno("reading its CPU time", &Asked::KernelEvents, error.errno)
     };

@@ -23,6 +23,7 @@ mod enforcer;
 mod groups;
 mod partition;
 mod priority;
+pub mod program;
 mod refused;
 mod reserve;
 mod spare;

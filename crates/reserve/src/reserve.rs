@@ -54,6 +54,12 @@ pub struct Usage {
     pub demotions: Option<u64>,
 }
 
+impl Usage {
+    /// Nothing yet.
+    pub(crate) const NONE: Self =
+        Self { used: Nanos::ZERO, precision: Precision::Ticks, waited: None, demotions: None };
+}
+
 /// What a rung holds.
 #[derive(Debug)]
 enum Keeper {

@@ -39,6 +39,7 @@ pub mod thread;
 mod timespec;
 pub mod timestamp;
 pub mod tracefs;
+pub mod unix_socket;
 pub mod usage;
 pub mod wait;
 pub mod whole_file;

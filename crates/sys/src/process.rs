@@ -3,7 +3,7 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions};
 
 use crate::error::{Errno, SysError};
 
@@ -41,6 +41,59 @@ pub fn end_with_parent(command: &mut Command) {
 pub fn continue_with_parent() -> Result<(), SysError> {
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))
         .map_err(SysError::of("prctl"))
+}
+
+/// Stops this process until another continues it, or until the parent's thread that started it
+/// ends: `SIGSTOP`.
+///
+/// # Errors
+/// None according to the man page.
+#[doc(alias = "SIGSTOP")]
+pub fn stop_here() -> Result<(), SysError> {
+    continue_with_parent()?;
+    rustix::process::kill_process(rustix::process::getpid(), Signal::STOP)
+        .map_err(SysError::of("kill"))?;
+    rustix::process::set_parent_process_death_signal(None).map_err(SysError::of("prctl"))
+}
+
+/// Waits until a child has stopped itself by [`stop_here`]; false if it has ended instead, without
+/// taking its status.
+///
+/// # Errors
+/// `ECHILD`: it is not a child of this process.
+#[doc(alias = "waitid")]
+pub fn wait_until_stopped(child: u32) -> Result<bool, SysError> {
+    let child = pid(child).ok_or(SysError::new("waitid", Errno::CHILD))?;
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    loop {
+        match rustix::process::waitid(WaitId::Pid(child), options) {
+            Ok(status) => return Ok(status.is_some_and(|status| status.stopped())),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(SysError::new("waitid", errno)),
+        }
+    }
+}
+
+/// Continues a stopped process: `SIGCONT` by
+/// [kill(2)](https://man7.org/linux/man-pages/man2/kill.2.html).
+///
+/// # Errors
+/// `ESRCH`: the process does not exist. `EPERM`: it belongs to another user.
+#[doc(alias = "SIGCONT")]
+pub fn resume(process: u32) -> Result<(), SysError> {
+    let process = pid(process).ok_or(SysError::new("kill", Errno::SRCH))?;
+    rustix::process::kill_process(process, Signal::CONT).map_err(SysError::of("kill"))
+}
+
+/// Removes the limit on locked memory of this process, which programs that it executes inherit:
+/// `RLIMIT_MEMLOCK` of [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html).
+///
+/// # Errors
+/// `EPERM`: the hard limit is lower, and the process does not have `CAP_SYS_RESOURCE`.
+#[doc(alias = "RLIMIT_MEMLOCK")]
+pub fn remove_lock_limit() -> Result<(), SysError> {
+    let unlimited = Rlimit { current: None, maximum: None };
+    rustix::process::setrlimit(Resource::Memlock, unlimited).map_err(SysError::of("setrlimit"))
 }
 
 fn signal_with_parent(command: &mut Command, signal: Signal) {

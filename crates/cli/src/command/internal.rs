@@ -1,5 +1,7 @@
 //! `tactus internal`: the processes that tactus starts itself.
 
+use std::ffi::OsString;
+
 use clap::{Args, Subcommand};
 
 use crate::error::{CommandError, CommandResult};
@@ -11,7 +13,7 @@ pub(crate) struct InternalArguments {
     role: Role,
 }
 
-#[derive(Clone, Copy, Subcommand)]
+#[derive(Subcommand)]
 enum Role {
     /// Measure one cell
     Cell,
@@ -27,6 +29,13 @@ enum Role {
     LoadWorker,
     /// Change settings of the machine, and restore them when the measurement ends
     Guardian,
+    /// Execute a command as soon as it has its reserve
+    Reserved {
+        #[arg(long)]
+        lock_memory: bool,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
 }
 
 impl InternalArguments {
@@ -34,13 +43,15 @@ impl InternalArguments {
     pub(crate) fn may_record(&self) -> bool {
         match self.role {
             Role::Cell | Role::Live | Role::Causes => true,
-            Role::Task | Role::Load | Role::LoadWorker | Role::Guardian => false,
+            Role::Task | Role::Load | Role::LoadWorker | Role::Guardian | Role::Reserved { .. } => {
+                false
+            }
         }
     }
 }
 
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
-    match arguments.role {
+    match &arguments.role {
         Role::Cell => tactus_cell::main().map_err(CommandError::internal),
         Role::Live => tactus_lab::live::main().map_err(CommandError::internal),
         Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
@@ -48,5 +59,8 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
         Role::Guardian => tactus_rt::settings::guardian_main().map_err(CommandError::internal),
+        Role::Reserved { lock_memory, command } => {
+            Ok(tactus_app::reserve::become_command(command, *lock_memory)?)
+        }
     }
 }

@@ -44,7 +44,7 @@ impl Window {
 pub struct History {
     /// The length of a window.
     pub window: Nanos,
-    /// The windows, in their order. The last may still lack its second half.
+    /// The windows, in their order.
     pub windows: Vec<Window>,
     /// How many added windows are one window here.
     joined: u64,
@@ -54,7 +54,7 @@ pub struct History {
 
 impl History {
     /// The most windows that are kept.
-    pub const WINDOWS_MAX: usize = 1 << 14;
+    pub const WINDOWS_MAX: usize = 1 << 13;
 
     /// Has no windows yet; those that are added have this length.
     pub const fn new(window: Nanos) -> Self {
@@ -82,10 +82,9 @@ impl History {
         self.windows.iter().fold(Window::default(), |sum, window| sum.with(*window))
     }
 
-    /// The windows with their full length: all but the last, if it lacks a part.
+    /// All windows but the last, which the end of the program cuts.
     pub fn complete(&self) -> &[Window] {
-        let missing = usize::from(self.in_last < self.joined);
-        &self.windows[..self.windows.len().saturating_sub(missing)]
+        &self.windows[..self.windows.len().saturating_sub(1)]
     }
 }
 
@@ -165,7 +164,7 @@ mod tests {
         let mut history = History::new(Nanos::from_millis(10));
         assert_eq!(history.complete(), []);
         (0..3).for_each(|used| history.add(window(used)));
-        assert_eq!(history.complete(), [window(0), window(1), window(2)]);
+        assert_eq!(history.complete(), [window(0), window(1)]);
     }
 
     #[test]

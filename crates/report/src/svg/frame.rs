@@ -128,7 +128,8 @@ impl Frame {
         drawing.upward_text("mark", (10.0, f64::midpoint(self.top, self.bottom)), text);
     }
 
-    fn outline(&self, drawing: &mut Drawing) {
+    /// Draws the left and the lower edge.
+    pub(super) fn outline(&self, drawing: &mut Drawing) {
         drawing.line("axis", (self.left, self.top), (self.left, self.bottom));
         drawing.line("axis", (self.left, self.bottom), (self.right, self.bottom));
     }

@@ -134,6 +134,25 @@ fn needs_root_a_priority_is_taken_away_when_the_cost_is_used_up() {
 }
 
 #[test]
+fn needs_root_the_enforcer_of_a_thread_that_ended_sleeps_or_ends() {
+    in_a_thread(|| {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let thread = ThreadRef::Id(ThreadId(child.id().cast_signed()));
+        let reserve = Reserve::grant(thread, capacity("5ms/40ms"), &[Rung::Priority]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let reserve = reserve?;
+        let Keeper::Priority(enforcer) = &reserve.keeper else { panic!() };
+        let until = Instant::now() + Duration::from_secs(10);
+        while !enforcer.has_ended() {
+            assert!(Instant::now() < until, "the enforcer continues");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn needs_root_a_group_with_a_budget_or_a_weight_ends_with_its_reserve() {
     for rung in [Rung::Group, Rung::Weight] {
         in_a_thread(move || {

@@ -1,0 +1,246 @@
+//! What a program used of its reserve, as text and as a page.
+
+use askama::Template;
+use tactus_model::reserve::{Precision, ReserveUsage, ThreadUsage, Window};
+use tactus_model::time::Nanos;
+
+use crate::format;
+use crate::page::ReportError;
+use crate::page::frame::{Frame, written};
+use crate::svg::usage;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
+
+/// The most threads that the page draws: those that used most.
+const DRAWN: usize = 8;
+
+/// Writes the use: the reserve and its rung, a row for each thread, and what limits the figures.
+pub fn reserve_text(usage: &ReserveUsage, options: &TableOptions) -> String {
+    let width = options.width;
+    let mut text = wrapped(&headline(usage), "", width);
+    if !usage.threads.is_empty() {
+        text.push('\n');
+        text.push_str(&grid(columns(usage), width));
+        text.push('\n');
+    }
+    notes(usage).iter().for_each(|note| text.push_str(&wrapped(note, "", width)));
+    text
+}
+
+/// Writes the use as a page that plots it over time.
+///
+/// # Errors
+/// The page could not be put together.
+pub fn reserve_page(usage: &ReserveUsage) -> Result<String, ReportError> {
+    let columns: Vec<Column> = columns(usage).into_iter().filter(Column::is_shown).collect();
+    let rows = (0..usage.threads.len())
+        .map(|row| columns.iter().map(|column| column.entries[row].text.clone()).collect());
+    let mut drawn: Vec<&ThreadUsage> = usage.threads.iter().collect();
+    drawn.sort_by_key(|thread| std::cmp::Reverse(thread.history.total().used));
+    drawn.truncate(DRAWN);
+    let page = Page {
+        command: usage.command.join(" "),
+        title: headline(usage),
+        heads: columns.iter().map(|column| column.head.clone()).collect(),
+        rows: rows.collect(),
+        notes: notes(usage),
+        drawings: drawn
+            .iter()
+            .map(|thread| usage::panel(thread, usage.capacity, usage.ran).inline())
+            .collect(),
+        undrawn: usage.threads.len().saturating_sub(DRAWN),
+        frame: Frame::new("", &[]),
+    };
+    Ok(written(&page)?)
+}
+
+fn headline(usage: &ReserveUsage) -> String {
+    let ReserveUsage { capacity, rung, ran, .. } = usage;
+    let total: Nanos = usage.threads.iter().map(|thread| thread.history.total().used).sum();
+    format!(
+        "used {} in {} with {capacity} by rung {rung}, which promises {}",
+        format::latency(total),
+        format::span(*ran),
+        rung.promise()
+    )
+}
+
+fn columns(usage: &ReserveUsage) -> Vec<Column> {
+    let rows = &usage.threads;
+    let period = usage.capacity.period();
+    let quantile = move |row: &ThreadUsage, share: f64| {
+        Entry::latency(quantile_per_period(row, period, share))
+    };
+    let total = |row: &ThreadUsage| row.history.total();
+    let mixed = rows.iter().any(|row| row.rung != usage.rung);
+    let mut columns = vec![
+        Column::names("thread", rows, |row| Entry::text(format!("{} {}", row.thread, row.name))),
+        Column::of("used", rows, |row| Entry::latency(Some(total(row).used))),
+        Column::of("p50 a period", rows, move |row| quantile(row, 0.5)),
+        Column::of("p99", rows, move |row| quantile(row, 0.99)).dispensable(2),
+        Column::of("max", rows, move |row| quantile(row, 1.0)),
+        Column::of("waited", rows, |row| Entry::latency(Some(total(row).waited))),
+        Column::of("overruns", rows, |row| Entry::count(total(row).overruns)),
+    ];
+    if mixed {
+        columns.push(Column::of("rung", rows, |row| Entry::text(row.rung.word())));
+    }
+    columns
+}
+
+/// A quantile of the CPU time in a period, over all whole windows; `None` without any.
+fn quantile_per_period(thread: &ThreadUsage, period: Nanos, share: f64) -> Option<Nanos> {
+    let window = thread.history.window;
+    let mut used: Vec<Nanos> = thread.history.complete().iter().map(|one| one.used).collect();
+    used.sort_unstable();
+    let last = used.len().checked_sub(1)?;
+    let used = used[(last as f64 * share).round() as usize];
+    Some(per_period(used, window, period))
+}
+
+/// The CPU time in a period, from that in a window of several.
+pub(crate) fn per_period(used: Nanos, window: Nanos, period: Nanos) -> Nanos {
+    let scaled = u128::from(used.as_nanos()) * u128::from(period.as_nanos())
+        / u128::from(window.as_nanos().max(1));
+    Nanos::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+}
+
+/// What the figures mean, and what limits them.
+fn notes(usage: &ReserveUsage) -> Vec<String> {
+    let mut notes = Vec::new();
+    let overruns: u64 = usage.threads.iter().map(|thread| thread.history.total().overruns).sum();
+    if overruns > 0 {
+        let cost = usage.capacity.cost();
+        let waited: Nanos =
+            usage.threads.iter().flat_map(|thread| &thread.history.windows).map(throttled).sum();
+        notes.push(format!(
+            "overruns: in {} the thread used its {cost} and had more to do; it was ready and did not \
+             run for {} in these windows. fix: `tactus need` measures how much it needs",
+            format::counted(overruns, "period"),
+            format::latency(waited)
+        ));
+    }
+    if usage.changes > 0 {
+        notes.push(format!(
+            "the capacity was changed {}; figures a period are for the last one",
+            format::counted(usage.changes, "time")
+        ));
+    }
+    if usage.has_children {
+        notes.push(
+            "warning: the program started processes, which have no reserve. fix: reserve the \
+             program itself, not a shell that starts it"
+                .to_owned(),
+        );
+    }
+    notes.extend(usage.without.iter().map(|text| format!("warning: {text}")));
+    if let Some(steal) = usage.steal.filter(|steal| *steal > Nanos::ZERO) {
+        notes.push(format!(
+            "steal time: {} of all CPUs; the hypervisor paused this VM",
+            format::latency(steal)
+        ));
+    }
+    notes.push(precision(usage));
+    notes
+}
+
+/// How long a thread was ready and did not run in a window with an overrun.
+fn throttled(window: &Window) -> Nanos {
+    if window.overruns > 0 { window.waited } else { Nanos::ZERO }
+}
+
+fn precision(usage: &ReserveUsage) -> String {
+    let window = usage.threads.iter().map(|thread| thread.history.window).max();
+    let window = window.unwrap_or(usage.capacity.period());
+    let is_exact = usage.threads.iter().all(|thread| thread.precision == Precision::Exact);
+    let precision = match is_exact {
+        true => "to the nanosecond by perf's task clock",
+        false => "in ticks of some 4 ms, since perf is not permitted",
+    };
+    format!(
+        "CPU time is read every {window}, at most {} late, {precision}; waited: ready and not running",
+        format::latency(usage.read_late_max)
+    )
+}
+
+#[derive(Template)]
+#[template(path = "reserve.html")]
+struct Page {
+    command: String,
+    title: String,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+    notes: Vec<String>,
+    drawings: Vec<String>,
+    undrawn: usize,
+    frame: Frame,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use tactus_model::reserve::{History, Rung};
+
+    use super::*;
+
+    /// A thread that uses 3 ms, and 5 ms in every tenth period.
+    pub(crate) fn thread(name: &str, windows: usize) -> ThreadUsage {
+        let mut history = History::new(Nanos::from_millis(10));
+        for number in 0..windows {
+            let is_long = number % 10 == 9;
+            history.add(Window {
+                used: Nanos::from_millis(if is_long { 5 } else { 3 }),
+                waited: Nanos::from_millis(if is_long { 4 } else { 0 }),
+                overruns: u64::from(is_long),
+            });
+        }
+        ThreadUsage {
+            thread: 4711,
+            name: name.to_owned(),
+            rung: Rung::Deadline,
+            since: Nanos::ZERO,
+            precision: Precision::Exact,
+            demotions: None,
+            history,
+        }
+    }
+
+    fn used(threads: Vec<ThreadUsage>) -> ReserveUsage {
+        ReserveUsage {
+            command: vec!["./control".to_owned(), "<script>".to_owned()],
+            capacity: "5ms/10ms".parse().unwrap(),
+            changes: 1,
+            rung: Rung::Deadline,
+            refused: Vec::new(),
+            largest_cost: None,
+            ran: Nanos::from_secs(1),
+            steal: Some(Nanos::from_millis(20)),
+            read_late_max: Nanos::from_micros(80),
+            has_children: true,
+            without: Vec::new(),
+            threads,
+        }
+    }
+
+    #[test]
+    fn the_use_has_a_row_for_each_thread_and_says_what_limits_it() {
+        let usage = used(vec![thread("main thread", 100), thread("audio", 1)]);
+        insta::assert_snapshot!(reserve_text(&usage, &TableOptions::default()));
+    }
+
+    #[test]
+    fn a_page_shows_hostile_names_as_text_and_draws_the_busiest_threads() {
+        let threads = (0..DRAWN + 2).map(|_| thread("<script>\u{7}", 50)).collect();
+        let page = reserve_page(&used(threads)).unwrap();
+        assert!(!page.contains("<script"), "{page}");
+        assert_eq!(page.matches("<svg").count(), DRAWN);
+        assert!(page.contains("2 more threads"));
+    }
+
+    #[test]
+    fn a_program_that_ended_at_once_has_a_result() {
+        let text = reserve_text(&used(Vec::new()), &TableOptions::default());
+        assert!(text.contains("used"), "{text}");
+        reserve_page(&used(vec![thread("main thread", 0)])).unwrap();
+    }
+}

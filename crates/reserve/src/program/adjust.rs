@@ -1,0 +1,174 @@
+//! Changing the capacity of a running program from another process.
+//!
+//! The process that supervises it listens at a Unix socket in the abstract namespace, whose name
+//! contains the process ID of the program. Both ends check who is at the other.
+
+use std::io::BufReader;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tactus_model::reserve::Capacity;
+use tactus_sys::process::effective_user;
+use tactus_sys::unix_socket::peer_user;
+use tactus_wire::{MessageReader, MessageWriter, WireError};
+
+use super::Signal;
+
+/// The longest message, in bytes.
+const MESSAGE: usize = 64 << 10;
+
+/// The longest wait for a message of the other end. A change of several full threads waits a
+/// period for each.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest wait for the message of a client.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The reply to a request, which is a capacity.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Reply {
+    Changed,
+    Refused(String),
+}
+
+/// Why a capacity was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAdjusted {
+    /// The process does not run under `tactus reserve`.
+    #[error("process {0} does not run under `tactus reserve`")]
+    NotReserved(u32),
+    /// Another user's process answers.
+    #[error("process {0} belongs to another user")]
+    OtherUser(u32),
+    /// The capacity is refused; the program keeps what it has.
+    #[error("{0}; the program keeps its capacity")]
+    Refused(String),
+    /// The exchange failed.
+    #[error("no reply from the supervisor of the process: {0}")]
+    Wire(#[from] WireError),
+}
+
+fn address(process: u32) -> std::io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("tactus-reserve-{process}"))
+}
+
+/// Changes the capacity of the program with this process ID, which runs under a reserve of this
+/// user; root may change any.
+///
+/// # Errors
+/// There is no such program, or the capacity is refused.
+pub fn adjust(process: u32, capacity: Capacity) -> Result<(), NotAdjusted> {
+    let connect = || UnixStream::connect_addr(&address(process)?);
+    let stream = connect().map_err(|_| NotAdjusted::NotReserved(process))?;
+    let user = peer_user(&stream).ok();
+    // Any user may take the name of a socket that does not exist.
+    if user.is_none_or(|user| user != 0 && user != effective_user() && effective_user() != 0) {
+        return Err(NotAdjusted::OtherUser(process));
+    }
+    let exchange = || -> Result<Reply, WireError> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        MessageWriter::new(&stream, MESSAGE).write(&capacity)?;
+        MessageReader::new(BufReader::new(&stream), MESSAGE).read()
+    };
+    match exchange()? {
+        Reply::Changed => Ok(()),
+        Reply::Refused(reason) => Err(NotAdjusted::Refused(reason)),
+    }
+}
+
+/// Listens for changes. Dropping it lets no more in.
+pub(super) struct Door {
+    process: u32,
+}
+
+impl Door {
+    /// Listens in a thread of its own; `None` if the name is taken or there are no more threads.
+    pub(super) fn open(process: u32, signals: Sender<Signal>) -> Option<Self> {
+        let listener = UnixListener::bind_addr(&address(process).ok()?).ok()?;
+        let listen = move || {
+            for stream in listener.incoming().flatten() {
+                let is_ours = serve(&stream, &signals).is_some();
+                if !is_ours {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("tactus-door".to_owned()).spawn(listen).ok()?;
+        Some(Self { process })
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // The supervisor has dropped its receiver's end of requests, or does so soon: a connection
+        // without a message wakes the thread, which ends with the process at the latest.
+        let _ = address(self.process).and_then(|address| UnixStream::connect_addr(&address));
+    }
+}
+
+/// Serves one client; `None` once the supervisor is gone. One client at a time, each for a limited
+/// time, so that nobody keeps the others out for long.
+fn serve(stream: &UnixStream, signals: &Sender<Signal>) -> Option<()> {
+    let user = peer_user(stream).ok();
+    if user.is_none_or(|user| user != 0 && user != effective_user()) {
+        return Some(());
+    }
+    let _ = stream.set_read_timeout(Some(CLIENT_PATIENCE));
+    let _ = stream.set_write_timeout(Some(CLIENT_PATIENCE));
+    let mut reader = MessageReader::new(BufReader::new(stream), MESSAGE);
+    let reply = match reader.read::<Capacity>() {
+        Ok(capacity) => {
+            let (sender, replies) = channel();
+            signals.send(Signal::Change(capacity, sender)).ok()?;
+            match replies.recv().ok()? {
+                Ok(()) => Reply::Changed,
+                Err(reason) => Reply::Refused(reason),
+            }
+        }
+        Err(WireError::Closed) => return Some(()),
+        Err(error) => Reply::Refused(error.to_string()),
+    };
+    // A client that is gone needs no reply.
+    let _ = MessageWriter::new(stream, MESSAGE).write(&reply);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_without_a_reserve_is_named() {
+        let refused = adjust(u32::MAX, "1ms/10ms".parse().unwrap()).unwrap_err();
+        let text = "process 4294967295 does not run under `tactus reserve`";
+        assert_eq!(refused.to_string(), text);
+    }
+
+    #[test]
+    fn a_request_reaches_the_supervisor_and_its_reply_the_client() {
+        let (signals, requests) = channel();
+        let process = 0xF000_0000 + std::process::id();
+        let door = Door::open(process, signals).unwrap();
+        let client = std::thread::spawn(move || {
+            let of = |text: &str| adjust(process, text.parse().unwrap());
+            (of("1ms/10ms"), of("9ms/10ms").map_err(|refused| refused.to_string()))
+        });
+        for answer in [Ok(()), Err("too much".to_owned())] {
+            let Ok(Signal::Change(_, reply)) = requests.recv() else { panic!() };
+            reply.send(answer).unwrap();
+        }
+        let (first, second) = client.join().unwrap();
+        first.unwrap();
+        assert_eq!(second, Err("too much; the program keeps its capacity".to_owned()));
+        // A client that sends something else is refused and keeps nobody out.
+        let stream = UnixStream::connect_addr(&address(process).unwrap()).unwrap();
+        MessageWriter::new(&stream, MESSAGE).write(&"everything").unwrap();
+        let reply = MessageReader::new(BufReader::new(&stream), MESSAGE).read::<Reply>();
+        assert!(matches!(reply, Ok(Reply::Refused(_))), "{reply:?}");
+        drop(door);
+    }
+}

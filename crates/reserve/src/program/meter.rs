@@ -1,0 +1,136 @@
+//! The use of one thread, window by window.
+
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::{Capacity, History, Rung, ThreadUsage, Window};
+use tactus_model::time::Nanos;
+
+use crate::{Reserve, Usage};
+
+/// The share of its cost that a thread has used in a period when it has used it up, in per mille:
+/// enforcement and reading are not exact.
+const USED_UP: u64 = 980;
+
+/// A reserve and the use that was read.
+pub(super) struct Metered {
+    pub(super) reserve: Reserve,
+    name: String,
+    since: Nanos,
+    last: Usage,
+    history: History,
+}
+
+impl Metered {
+    /// Begins the first window at `since` after the start of the program.
+    pub(super) fn begin(reserve: Reserve, name: String, window: Nanos, since: Nanos) -> Self {
+        // What cannot be read now is read later.
+        let last = reserve.usage().unwrap_or_else(|_| Usage::NONE);
+        Self { reserve, name, since, last, history: History::new(window) }
+    }
+
+    /// Ends `count` windows; false if the thread has ended.
+    pub(super) fn read(&mut self, window: Nanos, count: u64) -> bool {
+        let state = state(self.reserve.thread());
+        let Ok(now) = self.reserve.usage() else { return false };
+        let is_ready = state == Some('R');
+        let all = grown(&self.last, &now, self.reserve.capacity(), window, count, is_ready);
+        spread(all, count).for_each(|part| self.history.add(part));
+        self.last = now;
+        state.is_some_and(|state| state != 'Z')
+    }
+
+    /// Begins windows of another length.
+    pub(super) fn restart(&mut self, window: Nanos, since: Nanos) {
+        self.last = self.reserve.usage().unwrap_or(self.last);
+        (self.history, self.since) = (History::new(window), since);
+    }
+
+    /// Ends the reserve.
+    pub(super) fn end(self) -> ThreadUsage {
+        let rung = self.reserve.rung();
+        ThreadUsage {
+            thread: self.reserve.thread().0,
+            name: self.name,
+            rung,
+            since: self.since,
+            precision: self.last.precision,
+            demotions: self.last.demotions.filter(|_| rung == Rung::Priority),
+            history: self.history,
+        }
+    }
+}
+
+/// What a thread did in `count` windows between two readings. It overran if it used its cost up and
+/// was ready for more at the end, or if its priority was taken away.
+fn grown(
+    before: &Usage,
+    now: &Usage,
+    capacity: Capacity,
+    window: Nanos,
+    count: u64,
+    is_ready: bool,
+) -> Window {
+    let used = now.used.saturating_sub(before.used);
+    let waited = now.waited.unwrap_or_default().saturating_sub(before.waited.unwrap_or_default());
+    let periods = window.saturating_mul(count).div_floor(capacity.period());
+    let overruns = match now.demotions.zip(before.demotions) {
+        Some((now, before)) => now.saturating_sub(before),
+        None => {
+            let cost = capacity.cost().saturating_mul(periods);
+            let is_used_up = used.saturating_mul(1000) >= cost.saturating_mul(USED_UP);
+            if is_used_up && is_ready { periods } else { 0 }
+        }
+    };
+    Window { used, waited, overruns }
+}
+
+/// Spreads the use over `count` windows that were read together.
+fn spread(all: Window, count: u64) -> impl Iterator<Item = Window> {
+    let part = move |whole: u64, number: u64| whole / count + u64::from(number < whole % count);
+    (0..count).map(move |number| Window {
+        used: Nanos::from_nanos(part(all.used.as_nanos(), number)),
+        waited: Nanos::from_nanos(part(all.waited.as_nanos(), number)),
+        overruns: part(all.overruns, number),
+    })
+}
+
+/// The state of a thread, e.g. `R`; `None` if it has ended. See proc_pid_stat(5).
+fn state(thread: ThreadId) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", thread.0)).ok()?;
+    // The name is in parentheses and may contain any character.
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(used: u64, demotions: Option<u64>) -> Usage {
+        let (used, waited) = (Nanos::from_micros(used), Some(Nanos::ZERO));
+        Usage { used, waited, demotions, ..Usage::NONE }
+    }
+
+    fn overruns(used: u64, is_ready: bool, demotions: Option<u64>) -> u64 {
+        let capacity = "1ms/4ms".parse().unwrap();
+        let before = usage(0, demotions.map(|_| 0));
+        let now = usage(used, demotions);
+        grown(&before, &now, capacity, Nanos::from_millis(8), 1, is_ready).overruns
+    }
+
+    #[test]
+    fn a_thread_overruns_if_it_used_its_cost_up_and_is_ready_for_more() {
+        assert_eq!(overruns(2_000, true, None), 2);
+        assert_eq!(overruns(1_970, true, None), 2);
+        assert_eq!(overruns(2_000, false, None), 0);
+        assert_eq!(overruns(1_000, true, None), 0);
+        assert_eq!(overruns(1_000, true, Some(1)), 1, "the enforcer knows");
+    }
+
+    #[test]
+    fn a_use_that_was_read_late_is_spread_and_nothing_is_lost() {
+        let all = Window { used: Nanos::from_nanos(10), waited: Nanos::from_nanos(2), overruns: 1 };
+        let parts: Vec<Window> = spread(all, 3).collect();
+        assert_eq!(parts.iter().map(|part| part.used).sum::<Nanos>(), all.used);
+        assert_eq!(parts.iter().map(|part| part.overruns).sum::<u64>(), 1);
+        assert_eq!(parts[0].used, Nanos::from_nanos(4));
+    }
+}
