@@ -13,6 +13,8 @@ mod internal;
 mod lab;
 mod list;
 mod measure;
+mod qos;
+mod qosd;
 mod quanta;
 mod record;
 mod report;
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     Admit(admit::AdmitArguments),
     Reserve(reserve::ReserveArguments),
     Why(why::WhyArguments),
+    Qosd(qosd::QosdArguments),
+    Qos(qos::QosArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -68,6 +72,8 @@ impl Command {
             Self::Internal(arguments) => arguments.may_record(),
             Self::Admit(_)
             | Self::Reserve(_)
+            | Self::Qosd(_)
+            | Self::Qos(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -92,6 +98,8 @@ impl Command {
             Self::Admit(arguments) => admit::run(&arguments),
             Self::Reserve(arguments) => reserve::run(&arguments),
             Self::Why(arguments) => why::run(&arguments),
+            Self::Qosd(arguments) => qosd::run(&arguments),
+            Self::Qos(arguments) => qos::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

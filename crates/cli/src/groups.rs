@@ -5,7 +5,7 @@ use clap::Command;
 /// The headings, and the subcommands below each.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure and explain", &["doctor", "measure", "why", "explain", "watch", "record"]),
-    ("Guarantee", &["admit", "reserve"]),
+    ("Guarantee", &["admit", "reserve", "qosd", "qos"]),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),
     (
         "Rarely used",

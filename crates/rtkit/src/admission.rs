@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
+use tactus_qos::{Need, ReserveId};
+use tactus_qosd::{Client, Manager, ManagerHandle, Policy, Subject};
+use tactus_sys::clock;
 
-use crate::Refused;
+use crate::{Caller, Refused};
 
 /// The CPU time that a thread has in every period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +37,18 @@ impl Default for Budgets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GrantId(pub u64);
 
-/// What divides the CPU time: a manager that knows all reserves, or [`Shares`].
+/// What divides the CPU time.
 pub trait Admission: Send {
-    /// Admits a thread of `user` with at least `budgets.least`.
+    /// Admits a thread of the caller with at least `budgets.least`.
     ///
     /// # Errors
     /// Too little time is left for the user or on the machine.
-    fn admit(&mut self, user: u32, budgets: Budgets) -> Result<GrantId, Refused>;
+    fn admit(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadId,
+        budgets: Budgets,
+    ) -> Result<GrantId, Refused>;
 
     /// What the thread has now. It can change with each grant and return.
     fn budget(&self, grant: GrantId) -> Nanos;
@@ -48,95 +57,58 @@ pub trait Admission: Send {
     fn give_back(&mut self, grant: GrantId);
 }
 
-/// Divides a part of the machine equally; a user has at most a part of it.
+/// The manager of reserves: threads with a priority and reserves share the CPU time of one book.
 #[derive(Debug)]
-pub struct Shares {
-    /// Millionths of a CPU.
-    capacity_ppm: u64,
-    user_ppm: u64,
-    admitted: BTreeMap<GrantId, (u32, Budgets)>,
-    last: u64,
+pub struct Managed {
+    manager: ManagerHandle,
+    policy: Policy,
+    admitted: BTreeMap<GrantId, (Client, Nanos)>,
 }
 
-impl Shares {
-    /// Divides `capacity_ppm` millionths of a CPU, of which one user has at most `user_ppm`.
-    pub const fn new(capacity_ppm: u64, user_ppm: u64) -> Self {
-        Self { capacity_ppm, user_ppm, admitted: BTreeMap::new(), last: 0 }
-    }
+/// The numbers of clients of a bus: above those of connections, and with their user.
+const CLIENTS: u64 = 1 << 63;
 
-    /// What is admitted, of a user or of all, in millionths of a CPU.
-    fn admitted_ppm(&self, user: Option<u32>) -> u64 {
-        let counted = self.admitted.values().filter(|(of, _)| user.is_none_or(|user| user == *of));
-        counted.map(|(_, budgets)| least_ppm(*budgets)).sum()
+impl Managed {
+    /// Admits by the manager, with its policy.
+    pub const fn new(manager: ManagerHandle, policy: Policy) -> Self {
+        Self { manager, policy, admitted: BTreeMap::new() }
     }
 }
 
-/// The guaranteed part of a CPU, in millionths, rounded up.
-fn least_ppm(budgets: Budgets) -> u64 {
-    let period = budgets.period.as_nanos().max(1);
-    budgets.least.saturating_mul(1_000_000).as_nanos().div_ceil(period)
-}
-
-impl Admission for Shares {
-    fn admit(&mut self, user: u32, budgets: Budgets) -> Result<GrantId, Refused> {
-        let needed = least_ppm(budgets);
-        let limits = [
-            (format!("user {user}"), self.user_ppm, self.admitted_ppm(Some(user))),
-            ("the machine".to_owned(), self.capacity_ppm, self.admitted_ppm(None)),
-        ];
-        for (whose, limit, taken) in limits {
-            if taken.saturating_add(needed) > limit {
-                let cpus = |ppm: u64| ppm as f64 / 1e6;
-                return Err(Refused::NoTimeLeft(format!(
-                    "{:.2} of {:.2} CPUs of {whose} are granted; {:.2} more do not fit",
-                    cpus(taken),
-                    cpus(limit),
-                    cpus(needed)
-                )));
-            }
-        }
-        self.last += 1;
-        let grant = GrantId(self.last);
-        self.admitted.insert(grant, (user, budgets));
+impl Admission for Managed {
+    fn admit(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadId,
+        budgets: Budgets,
+    ) -> Result<GrantId, Refused> {
+        let user = caller.user;
+        let caps = self.policy.caps(user, &caller.groups);
+        let client = Client { number: CLIENTS + u64::from(user), user, caps };
+        let need =
+            Need { cost_max: Some(budgets.most), ..Need::new(budgets.period, budgets.least) };
+        let allot = move |manager: &mut Manager| {
+            manager.allot(&client, Subject::of_id(thread)?, need, clock::now())
+        };
+        let allotted = self.manager.call(allot).ok_or(Refused::Ending)?;
+        let reserve = allotted.map_err(|refused| Refused::NoTimeLeft(refused.to_string()))?;
+        let grant = GrantId(reserve.0);
+        self.admitted.insert(grant, (client, budgets.least));
         Ok(grant)
     }
 
     fn budget(&self, grant: GrantId) -> Nanos {
-        let Some((user, budgets)) = self.admitted.get(&grant) else { return Nanos::ZERO };
-        let all = self.admitted.len() as u64;
-        let own = self.admitted.values().filter(|(of, _)| of == user).count() as u64;
-        let share_ppm = (self.capacity_ppm / all).min(self.user_ppm / own);
-        let share = u128::from(budgets.period.as_nanos()) * u128::from(share_ppm) / 1_000_000;
-        let share = Nanos::from_nanos(u64::try_from(share).unwrap_or(u64::MAX));
-        share.clamp(budgets.least, budgets.most.max(budgets.least))
+        // While others return time, a thread has what is guaranteed.
+        let least = self.admitted.get(&grant).map_or(Nanos::ZERO, |(_, least)| *least);
+        let granted = self.manager.call(move |manager| manager.grant(ReserveId(grant.0)));
+        granted.flatten().map_or(least, |granted| granted.cost)
     }
 
     fn give_back(&mut self, grant: GrantId) {
-        self.admitted.remove(&grant);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_threads_have_much_time_and_many_have_little() {
-        let budgets = Budgets::default();
-        let mut shares = Shares::new(1_000_000, 800_000);
-        let first = shares.admit(1, budgets).unwrap();
-        assert_eq!(shares.budget(first), budgets.most);
-        let all: Vec<GrantId> = (0..15).map(|_| shares.admit(1, budgets).unwrap()).collect();
-        assert_eq!(shares.budget(first), budgets.least);
-        let refused = shares.admit(1, budgets).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "0.80 of 0.80 CPUs of user 1 are granted; 0.05 more do not fit"
-        );
-        let others: Vec<GrantId> = (0..4).map(|_| shares.admit(2, budgets).unwrap()).collect();
-        let refused = shares.admit(2, budgets).unwrap_err();
-        assert!(refused.to_string().contains("of the machine"), "{refused}");
-        all.into_iter().chain(others).for_each(|grant| shares.give_back(grant));
-        assert_eq!(shares.budget(first), budgets.most);
+        let Some((client, _)) = self.admitted.remove(&grant) else { return };
+        // It fails if the manager has ended, or has seen the end of the thread.
+        let _ = self.manager.call(move |manager| {
+            manager.release(&client, ReserveId(grant.0), clock::now()).is_ok()
+        });
     }
 }

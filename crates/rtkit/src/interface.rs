@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tactus_rt::settings::Guardian;
 use tactus_sys::pidfd::PidFd;
 use zbus::fdo::{self, ConnectionCredentials};
 use zbus::message::Header;
@@ -63,9 +62,8 @@ pub fn serve(
     bus: &Bus,
     policy: Policy,
     admission: Box<dyn Admission>,
-    guardian: Option<Guardian>,
 ) -> Result<Served, NotServed> {
-    let keeper = Arc::new(Keeper::start(policy, admission, guardian)?);
+    let keeper = Arc::new(Keeper::start(policy, admission)?);
     let interface = Interface { keeper: Arc::clone(&keeper), limits: policy.limits };
     let builder = match bus {
         Bus::System => zbus::connection::Builder::system(),
@@ -167,7 +165,9 @@ impl Interface {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> fdo::Result<()> {
-        self.ask(connection, header, Request::Exit).await
+        self.ask(connection, header, Request::Exit).await?;
+        connection.release_name(NAME).await?;
+        Ok(())
     }
 
     #[zbus(property(emits_changed_signal = "const"), name = "RTTimeUSecMax")]
@@ -203,6 +203,7 @@ async fn caller(connection: &Connection, header: &Header<'_>) -> Result<Caller, 
     let credentials: ConnectionCredentials =
         reply.body().deserialize().map_err(|error| unknown(error.to_string()))?;
     let user = credentials.unix_user_id().ok_or_else(|| unknown("no user".to_owned()))?;
+    let groups = credentials.unix_group_ids().cloned().unwrap_or_default();
     let process_id = credentials.process_id();
     // Not all buses pass a descriptor of the process; an ID may be another process's by now, and
     // then its user is checked.
@@ -212,7 +213,7 @@ async fn caller(connection: &Connection, header: &Header<'_>) -> Result<Caller, 
             .map_err(|_| Refused::NoSuchThread { process: process.into(), thread: 0 })?,
         (None, None) => return Err(unknown("no process".to_owned())),
     };
-    Ok(Caller { user, process })
+    Ok(Caller { user, groups, process })
 }
 
 /// The error that clients of rtkit expect.

@@ -13,7 +13,6 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_rt::ThreadRef;
-use tactus_rt::settings::{Guardian, KeptThread};
 use tactus_sys::perf::Budget;
 use tactus_sys::pidfd::PidFd;
 use tactus_sys::wait::{Waker, wait};
@@ -44,6 +43,8 @@ const LOWEST: RealtimePriority = RealtimePriority::new(1).unwrap();
 pub struct Caller {
     /// The user, as the bus knows it.
     pub user: u32,
+    /// Its groups, if the bus names them.
+    pub groups: Vec<u32>,
     /// The process.
     pub process: PidFd,
 }
@@ -101,16 +102,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the keeper. If this process is killed, `guardian` returns all granted threads to
-    /// their policies.
+    /// Starts the keeper.
     ///
     /// # Errors
     /// This process may not have the keeper's priority (`CAP_SYS_NICE`).
-    pub fn start(
-        policy: Policy,
-        admission: Box<dyn Admission>,
-        guardian: Option<Guardian>,
-    ) -> Result<Self, Refused> {
+    pub fn start(policy: Policy, admission: Box<dyn Admission>) -> Result<Self, Refused> {
         let (messages, received) = sync_channel(QUEUE);
         let kernel = |error: SysError| Refused::Kernel(error.to_string());
         let waker = Arc::new(Waker::new().map_err(kernel)?);
@@ -118,7 +114,6 @@ impl Keeper {
         let work = Work {
             policy,
             admission,
-            guardian,
             grants: Vec::new(),
             nice: Vec::new(),
             bursts: Bursts::default(),
@@ -264,7 +259,6 @@ fn set(subject: &Subject, scheduling: Scheduling) -> Result<(), Refused> {
 struct Work {
     policy: Policy,
     admission: Box<dyn Admission>,
-    guardian: Option<Guardian>,
     grants: Vec<Grant>,
     /// Threads with a nice value.
     nice: Vec<(Subject, Scheduling)>,
@@ -369,6 +363,8 @@ impl Work {
         let gone = |(index, grant): (usize, &Grant)| (!grant.is_kept()).then_some(index);
         let lost: Vec<usize> = self.grants.iter().enumerate().filter_map(gone).collect();
         self.drop_grants(&lost);
+        // Others have come and gone meanwhile.
+        self.divide();
     }
 
     /// Drops the grants at these places, in rising order.
@@ -380,7 +376,6 @@ impl Work {
             if grant.is_kept() {
                 let _ = grant.subject.thread.put_back(grant.was);
             }
-            release(self.guardian.as_mut(), &grant.subject);
         }
         if !places.is_empty() {
             self.divide();
@@ -406,7 +401,7 @@ impl Work {
         match request {
             Request::Realtime { process, thread, priority } => {
                 let asked = self.policy.limits.realtime(priority)?;
-                self.realtime(Subject::find(caller, process, thread)?, asked)
+                self.realtime(caller, Subject::find(caller, process, thread)?, asked)
             }
             Request::HighPriority { process, thread, nice } => {
                 let asked = self.policy.limits.high_priority(nice)?;
@@ -422,7 +417,12 @@ impl Work {
         }
     }
 
-    fn realtime(&mut self, subject: Subject, asked: Scheduling) -> Result<(), Refused> {
+    fn realtime(
+        &mut self,
+        caller: &Caller,
+        subject: Subject,
+        asked: Scheduling,
+    ) -> Result<(), Refused> {
         self.sweep();
         let limit = self.policy.limits.realtime_limit_max;
         subject.verify_limit(limit)?;
@@ -442,9 +442,9 @@ impl Work {
             )));
         }
         let Policy { budgets, patience, .. } = self.policy;
-        let id = self.admission.admit(subject.user(), budgets)?;
+        let id = self.admission.admit(caller, subject.ids().1, budgets)?;
         let cost = self.admission.budget(id);
-        match grant(&subject, asked, cost, limit, self.guardian.as_mut()) {
+        match grant(&subject, asked, cost, limit) {
             Ok((budget, was)) => {
                 let meter = Meter::new(budgets.period, patience, clock::now());
                 let given = asked;
@@ -454,7 +454,6 @@ impl Work {
             }
             Err(refused) => {
                 self.admission.give_back(id);
-                release(self.guardian.as_mut(), &subject);
                 Err(refused)
             }
         }
@@ -499,7 +498,6 @@ fn grant(
     asked: Scheduling,
     cost: Nanos,
     limit: Nanos,
-    guardian: Option<&mut Guardian>,
 ) -> Result<(Budget, Scheduling), Refused> {
     let verify = || subject.verify().and_then(|()| subject.verify_limit(limit));
     let (process, thread) = subject.ids();
@@ -509,10 +507,6 @@ fn grant(
         Ok(was @ (Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle)) => was,
         _ => Scheduling::ORDINARY,
     };
-    if let Some(guardian) = guardian {
-        let kept = KeptThread { thread, was, groups: Vec::new(), settle: Nanos::ZERO };
-        guardian.keep(kept).map_err(|error| Refused::Kernel(error.to_string()))?;
-    }
     let budget = Budget::start(thread, cost).map_err(refused)?;
     set(subject, asked)?;
     match verify() {
@@ -521,14 +515,6 @@ fn grant(
             let _ = subject.thread.put_back(was);
             Err(refused)
         }
-    }
-}
-
-/// The guardian need not return the thread to its policy any more.
-fn release(guardian: Option<&mut Guardian>, subject: &Subject) {
-    if let Some(guardian) = guardian {
-        // It fails if the guardian was killed.
-        let _ = guardian.release(subject.ids().1);
     }
 }
 

@@ -7,7 +7,7 @@
 //! does so again and again loses its priority.
 //!
 //! - [`Policy`] has the limits; [`Limits`] are those that clients can read.
-//! - An [`Admission`] divides the CPU time. [`Shares`] is one; a manager of reserves is another.
+//! - An [`Admission`] divides the CPU time: the [manager of reserves](Managed).
 //! - [`meter`] decides when a thread is throttled, without a clock.
 //! - [`Keeper`] is a real-time thread that checks, grants and watches.
 //! - [`serve`] connects a keeper with a bus.
@@ -20,7 +20,7 @@ pub mod meter;
 mod policy;
 mod subject;
 
-pub use admission::{Admission, Budgets, GrantId, Shares};
+pub use admission::{Admission, Budgets, GrantId, Managed};
 pub use interface::{Bus, NotServed, Served, serve};
 pub use keeper::{Caller, GrantStatus, Keeper, Request};
 pub use policy::{Limits, Policy, Refused};

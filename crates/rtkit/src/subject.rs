@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn caller(user: u32) -> Caller {
-        Caller { user, process: PidFd::of_process(std::process::id()).unwrap() }
+        Caller { user, groups: Vec::new(), process: PidFd::of_process(std::process::id()).unwrap() }
     }
 
     fn own_user() -> u32 {

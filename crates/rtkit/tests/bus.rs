@@ -7,11 +7,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use support::{
-    Outcome, PrivateBus, Sound, Started, ask_for_priority, is_realtime, policies, run_away,
+    Equal, Outcome, PrivateBus, Sound, Started, ask_for_priority, is_realtime, policies, run_away,
     wait_for,
 };
 use tactus_model::policy::Scheduling;
-use tactus_rtkit::{Bus, Policy, Served, Shares, serve};
+use tactus_rtkit::{Bus, Policy, Served, serve};
 use tactus_testing::{Need, require};
 use zbus::block_on;
 
@@ -24,8 +24,8 @@ const CPU: u32 = 0;
 /// A bus and a service on it; skips the test if one of them cannot be.
 fn served(policy: Policy) -> Option<(PrivateBus, Served)> {
     let bus = require(Need::Sound, PrivateBus::start())?;
-    let shares = Box::new(Shares::new(1_500_000, 1_000_000));
-    let served = require(Need::Root, serve(&Bus::At(bus.address()), policy, shares, None))?;
+    let admission = Box::new(Equal::default());
+    let served = require(Need::Root, serve(&Bus::At(bus.address()), policy, admission))?;
     Some((bus, served))
 }
 

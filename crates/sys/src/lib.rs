@@ -4,6 +4,7 @@
 //! mirrors one call and links its man page. Calls decide nothing: `tactus-permission`
 //! says what a refusal means and what to do about it.
 
+pub mod activation;
 pub mod affinity;
 pub mod block_queue;
 pub mod capability;
@@ -18,6 +19,7 @@ pub mod filesystem;
 pub mod identity;
 pub mod idle_states;
 pub mod leash;
+pub mod local_socket;
 pub mod mapping;
 pub mod memory;
 pub mod mount;
@@ -26,6 +28,7 @@ pub mod owned_directory;
 pub mod perf;
 pub mod periodic_timer;
 pub mod pidfd;
+pub mod poller;
 pub mod port;
 pub mod process;
 pub mod pty;

@@ -1,7 +1,7 @@
 //! Descriptors of processes and threads, whose IDs the kernel reuses.
 
 use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 use tactus_model::recording::ThreadId;
@@ -67,6 +67,23 @@ impl PidFd {
         let named = SysError::of("pidfd_send_signal");
         let signal = Signal::from_named_raw(signal).ok_or_else(|| named(Errno::INVAL))?;
         rustix::process::pidfd_send_signal(&self.0, signal).map_err(named)
+    }
+}
+
+impl PidFd {
+    /// Another descriptor of the same process or thread.
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE`: too many open files.
+    pub fn try_clone(&self) -> Result<Self, SysError> {
+        rustix::io::fcntl_dupfd_cloexec(&self.0, 0).map(Self).map_err(SysError::of("fcntl"))
+    }
+}
+
+/// It can be read once the process or thread has ended.
+impl AsFd for PidFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -168,6 +168,20 @@ pub fn ignore_requests_to_end() -> Result<(), SysError> {
     Ok(())
 }
 
+/// Raises the limit on open files to the most that this process may have:
+/// [setrlimit(2)](https://man7.org/linux/man-pages/man2/setrlimit.2.html). Only for programs that
+/// never call select(2), which knows 1024 descriptors.
+///
+/// # Errors
+/// None according to the man page.
+#[doc(alias = "RLIMIT_NOFILE")]
+pub fn raise_open_files_limit() -> Result<(), SysError> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised)
+        .map_err(SysError::of("setrlimit"))
+}
+
 /// Whether this process ignores `SIGHUP`, as `nohup` makes it:
 /// [sigaction(2)](https://man7.org/linux/man-pages/man2/sigaction.2.html).
 #[doc(alias = "SIGHUP")]

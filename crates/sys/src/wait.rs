@@ -42,10 +42,17 @@ impl Waker {
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Clears the pending wakeups.
-    fn clear(&self) {
+    /// Clears the pending wakeups, for those who await the [descriptor](AsFd) by other means.
+    pub fn clear(&self) {
         // A failure means that nothing is pending.
         let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+    }
+}
+
+/// It can be read when the waker was used.
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
 use tactus_rt::ThreadRef;
+use tactus_rtkit::{Admission, Budgets, Caller, GrantId, Refused};
 use tempfile::TempDir;
 use zbus::block_on;
 
@@ -65,6 +67,23 @@ pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> Outcome<
         std::thread::sleep(Duration::from_millis(20));
     }
     Err(format!("{what}: not ready after {PATIENCE:?}").into())
+}
+
+/// Admits everybody, with 10 ms in each period.
+#[derive(Debug, Default)]
+pub struct Equal(u64);
+
+impl Admission for Equal {
+    fn admit(&mut self, _: &Caller, _: ThreadId, _: Budgets) -> Result<GrantId, Refused> {
+        self.0 += 1;
+        Ok(GrantId(self.0))
+    }
+
+    fn budget(&self, _: GrantId) -> Nanos {
+        Nanos::from_millis(10)
+    }
+
+    fn give_back(&mut self, _: GrantId) {}
 }
 
 /// A bus on which everybody may do everything.

@@ -1,0 +1,183 @@
+//! The manager with threads of this process. Without permission for the deadline class, the tests
+//! are skipped.
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use tactus_model::recording::ThreadId;
+use tactus_sys::clock;
+use tactus_testing::{Need as TestNeed, skip};
+
+use super::*;
+use crate::Policy;
+
+const MS: Nanos = Nanos::from_millis(1);
+
+/// A thread that sleeps until it is ended.
+struct Sleeper {
+    id: ThreadId,
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sleeper {
+    fn start() -> Self {
+        let (end, ended) = channel();
+        let (number, numbers) = channel();
+        let thread = std::thread::spawn(move || {
+            number.send(tactus_sys::thread::current_id()).unwrap();
+            let _ = ended.recv();
+        });
+        Self { id: numbers.recv().unwrap(), end: Some(end), thread: Some(thread) }
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::of_id(self.id).unwrap()
+    }
+
+    fn policy(&self) -> String {
+        ThreadRef::Id(self.id).scheduling().unwrap().to_string()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.end.take();
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+fn client(user: u32) -> Client {
+    Client { number: 1, user, caps: Policy::default().caps(user, &[]) }
+}
+
+fn user() -> u32 {
+    tactus_sys::process::effective_user()
+}
+
+fn manager() -> Manager {
+    Manager::new(Bandwidth::percent_of_cpus(20, 1), None).unwrap()
+}
+
+/// A need of 1 to `most` hundredths of a CPU.
+fn need(most: u64) -> Need {
+    let need = Need::new(MS.saturating_mul(10), Nanos::from_micros(100));
+    Need { cost_max: Some(Nanos::from_micros(100 * most)), ..need }
+}
+
+/// Requests a reserve; `None` if this machine refuses it for want of permission, or because
+/// other programs hold its bandwidth.
+fn reserve(manager: &mut Manager, sleeper: &Sleeper, need: Need) -> Option<ReserveId> {
+    match manager.reserve(&client(user()), sleeper.subject(), need, clock::now()) {
+        Ok(reserve) => Some(reserve),
+        Err(NotReserved::Refused(refusal)) if refusal.bound_by == Constraint::Kernel => {
+            skip(TestNeed::Root, refusal);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn needs_root_a_thread_has_its_grant_until_its_client_ends() {
+    let (mut manager, sleeper) = (manager(), Sleeper::start());
+    let Some(first) = reserve(&mut manager, &sleeper, need(5)) else { return };
+    assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
+    let grant = manager.grant(first).unwrap();
+    assert_eq!((grant.cost, grant.bound_by), (Nanos::from_micros(500), Constraint::Request));
+    let again = manager.reserve(&client(user()), sleeper.subject(), need(5), clock::now());
+    assert_eq!(again, Err(NotReserved::Reserved(sleeper.id.0)));
+    manager.change(&client(user()), first, need(3), clock::now()).unwrap();
+    assert_eq!(sleeper.policy(), "deadline:300us/10ms/10ms");
+    manager.release_client(1, clock::now());
+    assert_eq!(sleeper.policy(), "other");
+    let notices = manager.take_notices();
+    let happened: Vec<What> = notices.into_iter().map(|notice| notice.what).collect();
+    let ended = What::Ended("its client is gone".to_owned());
+    assert_eq!(happened, [What::Changed, What::Changed, ended]);
+    assert_eq!(manager.reserves(), []);
+}
+
+#[test]
+fn needs_root_a_reserve_ends_with_its_thread() {
+    let (mut manager, sleeper) = (manager(), Sleeper::start());
+    if reserve(&mut manager, &sleeper, need(5)).is_none() {
+        return;
+    }
+    drop(sleeper);
+    // The kernel reports the end shortly after those who join the thread have gone on.
+    while !manager.reserves().is_empty() {
+        manager.settle(clock::now());
+    }
+}
+
+#[test]
+fn needs_root_a_newcomer_shares_what_others_return() {
+    let (mut manager, first, second) = (manager(), Sleeper::start(), Sleeper::start());
+    let Some(_) = reserve(&mut manager, &first, need(19)) else { return };
+    assert_eq!(first.policy(), "deadline:1.9ms/10ms/10ms");
+    let Some(newcomer) = reserve(&mut manager, &second, need(19)) else { return };
+    while manager.grant(newcomer).is_none() {
+        assert!(manager.next_due().is_some());
+        manager.settle(clock::now());
+    }
+    for sleeper in [&first, &second] {
+        let policy = sleeper.policy();
+        assert!(
+            policy.starts_with("deadline:999us") || policy.starts_with("deadline:1ms"),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn a_thread_of_another_user_is_refused() {
+    let (mut manager, sleeper) = (manager(), Sleeper::start());
+    let other = user() + 65534;
+    let refused = manager.reserve(&client(other), sleeper.subject(), need(5), clock::now());
+    let expected = NotASubject::OthersThread { thread: sleeper.id.0, runs_as: user(), user: other };
+    assert_eq!(refused, Err(NotReserved::Thread(expected)));
+    assert_eq!(manager.reserves(), []);
+}
+
+#[test]
+fn needs_root_a_reserve_is_changed_only_by_its_user() {
+    let (mut manager, sleeper) = (manager(), Sleeper::start());
+    let Some(first) = reserve(&mut manager, &sleeper, need(5)) else { return };
+    let other = client(user() + 65534);
+    let unknown = Err(NotReserved::Unknown(first));
+    assert_eq!(manager.release(&other, first, clock::now()), unknown);
+    assert_eq!(manager.change(&other, first, need(1), clock::now()), unknown);
+    assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
+}
+
+#[test]
+fn needs_root_the_next_manager_returns_what_a_killed_one_has_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads");
+    let sleeper = Sleeper::start();
+    let (ledger, left) = Ledger::open(&path).unwrap();
+    assert_eq!(left, []);
+    let mut killed = Manager::new(Bandwidth::percent_of_cpus(20, 1), Some(ledger)).unwrap();
+    let Some(_) = reserve(&mut killed, &sleeper, need(5)) else { return };
+    assert!(Ledger::open(&path).is_err_and(|error| error.to_string().contains("another manager")));
+    // What a kill leaves: the file, and the thread with its grant.
+    let text = std::fs::read(&path).unwrap();
+    std::mem::forget(killed);
+    let copied = folder.path().join("copied");
+    std::fs::write(&copied, [&text[..], b"{\"thread\":1,\"star"].concat()).unwrap();
+    assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
+    let (_, returned) = Ledger::open(&copied).unwrap();
+    assert_eq!(returned, [sleeper.id]);
+    assert_eq!(sleeper.policy(), "other");
+}
+
+#[test]
+fn a_state_file_that_others_can_write_is_not_believed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let refused = Ledger::open(&folder.path().join("threads")).unwrap_err().to_string();
+    assert!(refused.contains("can be written by others"), "{refused}");
+}

@@ -1,0 +1,185 @@
+//! Local sockets that carry descriptors and know their peers:
+//! [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html).
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+
+use crate::error::{Errno, SysError};
+
+/// The most descriptors that are received with one piece of a message; the kernel closes others.
+pub const DESCRIPTORS_MAX: usize = 4;
+
+/// Who is at the other end of a connection, at the time when it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCredentials {
+    /// The process; 0 if it is outside of our PID namespace.
+    pub process: i32,
+    /// The effective user.
+    pub user: u32,
+    /// The effective group.
+    pub group: u32,
+    /// The supplementary groups.
+    pub groups: Vec<u32>,
+}
+
+/// The most supplementary groups of a process: `NGROUPS_MAX`.
+const GROUPS_MAX: usize = 65536;
+
+/// Reads who is at the other end.
+///
+/// # Errors
+/// `ENOTSOCK`, `ENOTCONN`: it is no connected local socket.
+#[doc(alias = "SO_PEERCRED")]
+#[doc(alias = "SO_PEERGROUPS")]
+pub fn peer_credentials(socket: BorrowedFd<'_>) -> Result<PeerCredentials, SysError> {
+    // SAFETY: an all-zero `ucred` is valid: it consists of numbers.
+    let mut peer: libc::ucred = unsafe { std::mem::zeroed() };
+    // rustix has a process ID that cannot be 0 here, and 0 is what the kernel reports for a
+    // process outside of our PID namespace.
+    // SAFETY: a `ucred` consists of numbers, so every value that the kernel writes is valid.
+    unsafe { option(socket, libc::SO_PEERCRED, std::slice::from_mut(&mut peer)) }
+        .map_err(|(error, _)| error)?;
+    let groups = peer_groups(socket)?;
+    Ok(PeerCredentials { process: peer.pid, user: peer.uid, group: peer.gid, groups })
+}
+
+fn peer_groups(socket: BorrowedFd<'_>) -> Result<Vec<u32>, SysError> {
+    let mut groups = vec![0_u32; 64];
+    loop {
+        // SAFETY: every value of a number is valid.
+        let count = match unsafe { option(socket, libc::SO_PEERGROUPS, &mut groups) } {
+            Ok(count) => {
+                groups.truncate(count);
+                return Ok(groups);
+            }
+            Err((error, count)) if error.errno == Errno::RANGE && count > groups.len() => count,
+            Err((error, _)) => return Err(error),
+        };
+        groups.resize(count.min(GROUPS_MAX), 0);
+    }
+}
+
+/// Reads a list of `T` from an option of the socket; after a refusal too, the kernel says how many
+/// there are.
+///
+/// # Safety
+/// Every sequence of bytes must be a valid `T`.
+unsafe fn option<T>(
+    socket: BorrowedFd<'_>,
+    name: libc::c_int,
+    values: &mut [T],
+) -> Result<usize, (SysError, usize)> {
+    let mut length = size_of_val(values) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `values`, which has that many and may
+    // have any content, and the needed length to `length`.
+    let returned = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            name,
+            values.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    let count = length as usize / size_of::<T>();
+    SysError::check("getsockopt", returned).map(|_| count).map_err(|error| (error, count))
+}
+
+/// Sends bytes, and a descriptor with the first of them. Returns how many bytes were sent.
+///
+/// # Errors
+/// `EAGAIN`: the socket does not wait, and its buffer is full. `EPIPE`: the peer is gone; there is
+/// no `SIGPIPE`.
+#[doc(alias = "SCM_RIGHTS")]
+pub fn send(
+    socket: impl AsFd,
+    bytes: &[u8],
+    descriptor: Option<BorrowedFd<'_>>,
+) -> Result<usize, SysError> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = descriptor.as_slice();
+    if !descriptors.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(descriptors));
+    }
+    rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)
+        .map_err(SysError::of("sendmsg"))
+}
+
+/// What [`receive`] returned.
+#[derive(Debug)]
+pub struct Received {
+    /// The number of bytes; 0 at the end.
+    pub count: usize,
+    /// The descriptors that came with them.
+    pub descriptors: Vec<OwnedFd>,
+    /// The peer sent more descriptors than [`DESCRIPTORS_MAX`] at once, or than this process may
+    /// open.
+    pub lost_descriptors: bool,
+}
+
+/// Receives bytes and descriptors.
+///
+/// # Errors
+/// `EAGAIN`: the socket does not wait, and nothing has come. `ECONNRESET`: the peer is gone.
+#[doc(alias = "SCM_RIGHTS")]
+pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> Result<Received, SysError> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = rustix::net::recvmsg(
+        socket,
+        &mut [IoSliceMut::new(buffer)],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    )
+    .map_err(SysError::of("recvmsg"))?;
+    let descriptors = control.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect(),
+        _ => Vec::new(),
+    });
+    Ok(Received {
+        count: received.bytes,
+        descriptors: descriptors.collect(),
+        lost_descriptors: received.flags.contains(ReturnFlags::CTRUNC),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_descriptor_comes_with_its_bytes() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let file = File::open("/dev/null").unwrap();
+        assert_eq!(send(&near, b"one", Some(file.as_fd())), Ok(3));
+        let mut buffer = [0; 16];
+        let received = receive(&far, &mut buffer).unwrap();
+        assert_eq!((received.count, received.descriptors.len()), (3, 1));
+        assert!(!received.lost_descriptors);
+        assert_eq!(send(&near, b"two", None), Ok(3));
+        assert!(receive(&far, &mut buffer).unwrap().descriptors.is_empty());
+        drop(near);
+        assert_eq!(receive(&far, &mut buffer).unwrap().count, 0);
+        assert_eq!(send(&far, b"x", None).unwrap_err().errno, Errno::PIPE);
+    }
+
+    #[test]
+    fn a_peer_has_its_user_and_groups() {
+        let (near, _far) = UnixStream::pair().unwrap();
+        let peer = peer_credentials(near.as_fd()).unwrap();
+        assert_eq!(peer.user, crate::process::effective_user());
+        assert_eq!(peer.process, std::process::id() as i32);
+        let groups = rustix::process::getgroups().unwrap();
+        assert_eq!(peer.groups, groups.iter().map(|group| group.as_raw()).collect::<Vec<_>>());
+    }
+}
