@@ -7,6 +7,7 @@ mod cyclictest;
 mod dist;
 mod floor;
 mod generated;
+mod rtkit;
 mod timerlat;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,9 @@ usage: cargo xtask CHORE
   coverage goodness   critical values of the goodness of fit of tails (minutes)
   faults [KILLS]      kill every kind of process at random moments, 500 times or as given, and print
                       what each left (root)
+  rtkit [ROUNDS [QUANTUM]]
+                      sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
+                      (root, two CPUs, rtkit, pipewire, dbus-daemon)
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
@@ -53,6 +57,12 @@ fn main() -> anyhow::Result<ExitCode> {
         ["timerlat", kernel, load, time] => {
             timerlat::compare(&repository(), kernel, load, time)?;
         }
+        ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
+        ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
+        ["rtkit", rounds, quantum] => {
+            rtkit::compare(&repository(), rounds.parse()?, quantum.parse()?)?;
+        }
+        _ if rtkit::helper(&words)? => {}
         ["faults"] => faults("500")?,
         ["faults", kills] => faults(kills)?,
         ["floor", ref options @ ..] => floor::run(options)?,

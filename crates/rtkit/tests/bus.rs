@@ -7,11 +7,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use support::{
-    Equal, Outcome, PrivateBus, Sound, Started, ask_for_priority, is_realtime, policies, run_away,
-    wait_for,
+    Outcome, PrivateBus, Sound, Started, ask_for_priority, errors_on_screen, is_realtime, policies,
+    run_away, wait_for,
 };
 use tactus_model::policy::Scheduling;
-use tactus_rtkit::{Bus, Policy, Served, serve};
+use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
+use tactus_rtkit::{Admission, Budgets, Bus, Caller, GrantId, Policy, Refused, Served, serve};
 use tactus_testing::{Need, require};
 use zbus::block_on;
 
@@ -20,6 +22,23 @@ const PATH: &str = "/org/freedesktop/RealtimeKit1";
 
 /// The CPU of clients.
 const CPU: u32 = 0;
+
+/// Admits everybody, with 10 ms in each period.
+#[derive(Debug, Default)]
+struct Equal(u64);
+
+impl Admission for Equal {
+    fn admit(&mut self, _: &Caller, _: ThreadId, _: Budgets) -> Result<GrantId, Refused> {
+        self.0 += 1;
+        Ok(GrantId(self.0))
+    }
+
+    fn budget(&self, _: GrantId) -> Nanos {
+        Nanos::from_millis(10)
+    }
+
+    fn give_back(&mut self, _: GrantId) {}
+}
 
 /// A bus and a service on it; skips the test if one of them cannot be.
 fn served(policy: Policy) -> Option<(PrivateBus, Served)> {
@@ -141,4 +160,20 @@ fn needs_root_a_runaway_client_loses_its_priority_and_a_sound_server_keeps_its_o
     assert!(!is_realtime(runaway.id()));
     assert!(players.into_iter().all(is_realtime));
     println!("xruns: {:?}", sound.errors().unwrap());
+}
+
+#[test]
+fn xruns_are_read_from_the_last_whole_screen() {
+    let row = |id: u32, errors: u32, name: &str| {
+        format!(
+            "R   {id}    256  48000 102.3us   4.9us  0.02  0.00   {errors}     F32P 2 48000 {name}\x1b[4d"
+        )
+    };
+    let clear = "\x1b[H\x1b[2J";
+    let screen = [row(17, 3, "quiet"), row(24, 41, " + pw-cat")].concat();
+    let text =
+        format!("{clear}{}{clear}S 16\x1b[13G0 {screen}{clear}R  17  256 480", row(17, 0, "quiet"));
+    let errors = errors_on_screen(&text);
+    let expected = [("pw-cat".to_owned(), 41), ("quiet".to_owned(), 3)];
+    assert_eq!(errors.into_iter().collect::<Vec<_>>(), expected);
 }
