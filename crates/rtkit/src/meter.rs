@@ -8,7 +8,8 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 /// How often a thread may use up its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// The number of periods in a row after which a thread loses its priority.
+    /// By how many more periods a thread may use up its budget than stay within it, before it loses
+    /// its priority.
     pub periods: u32,
 }
 
@@ -54,9 +55,9 @@ pub struct Meter {
     filled: Instant<Monotonic>,
     throttled_until: Option<Instant<Monotonic>>,
     level: Level,
-    /// How many periods in a row were too short.
-    in_a_row: u32,
-    /// How many periods were too short.
+    /// By how many more periods the thread has used up its budget than stayed within it.
+    excess: u32,
+    /// In how many periods it has used up its budget.
     throttled: u64,
 }
 
@@ -69,7 +70,7 @@ impl Meter {
             filled: now,
             throttled_until: None,
             level: Level::Full,
-            in_a_row: 0,
+            excess: 0,
             throttled: 0,
         }
     }
@@ -83,15 +84,15 @@ impl Meter {
         let next = self.filled + self.period;
         if now >= next {
             self.filled = now;
-            self.in_a_row = 0;
+            self.excess = self.excess.saturating_sub(1);
             return match std::mem::replace(&mut self.level, Level::Full) {
                 Level::Full => Decision::Keep,
                 Level::Probation => Decision::Restore,
             };
         }
-        self.in_a_row += 1;
+        self.excess += 1;
         self.throttled += 1;
-        if self.in_a_row >= self.patience.periods {
+        if self.excess >= self.patience.periods {
             return Decision::Demote;
         }
         self.level = Level::Probation;
