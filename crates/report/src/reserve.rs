@@ -59,7 +59,7 @@ fn headline(usage: &ReserveUsage) -> String {
     let ReserveUsage { capacity, rung, ran, .. } = usage;
     let total: Nanos = usage.threads.iter().map(|thread| thread.history.total().used).sum();
     format!(
-        "used {} in {} with {capacity} by rung {rung}, which promises {}",
+        "used {} in {} under {capacity}; rung {rung} promises {}",
         format::latency(total),
         format::span(*ran),
         rung.promise()
@@ -116,7 +116,7 @@ fn notes(usage: &ReserveUsage) -> Vec<String> {
             usage.threads.iter().flat_map(|thread| &thread.history.windows).map(throttled).sum();
         notes.push(format!(
             "overruns: in {} the thread used its {cost} and had more to do; it was ready and did not \
-             run for {} in these windows. fix: `tactus need` measures how much it needs",
+             run for {} in these windows. fix: ask for a larger cost",
             format::counted(overruns, "period"),
             format::latency(waited)
         ));

@@ -187,8 +187,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // The thread may have ended.
-        if let Some(before) = &self.before {
+        // The kernel subtracts the bandwidth from the CPUs on which the thread is at its 0-lag time:
+        // a thread that moves before that would take it from others. It may have ended.
+        if let Some(before) =
+            self.before.as_ref().filter(|_| ThreadRef::Id(self.thread).cpus().is_ok())
+        {
+            std::thread::sleep(Duration::from(release_time(self.capacity.period())));
             let _ = join(before, self.thread);
         }
         self.partition.remove(&self.name, self.capacity.period());

@@ -363,13 +363,13 @@ impl<'w> Supervisor<'w> {
     }
 
     fn change(&mut self, capacity: Capacity) -> Result<(), String> {
+        self.threads.change(capacity, self.capacity)?;
         if window(capacity.period()) != self.window {
             // Windows of different lengths would be one curve.
             self.threads.restart_windows(window(capacity.period()), self.begun.elapsed().into());
             self.window = window(capacity.period());
             self.next = Instant::now() + Duration::from(self.window);
         }
-        self.threads.change(capacity, self.capacity)?;
         self.capacity = capacity;
         self.changes += 1;
         Ok(())

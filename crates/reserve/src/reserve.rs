@@ -259,7 +259,7 @@ fn keep(
     match rung {
         Rung::Partitioned => match partition {
             Some(partition) => partition.keep(thread, capacity).map(Keeper::Partitioned),
-            None => Err(NotKept::needs("no CPU was set aside", None)),
+            None => Err(NotKept::needs("no CPU was set aside", Some("--exclusive CPU"))),
         },
         Rung::Deadline => set_deadline(thread, capacity, Nanos::ZERO).map(|()| Keeper::Deadline),
         Rung::Group => groups::with_budget(thread, capacity).map(Keeper::Group),

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 83] = [
+const ROWS: [Row; 89] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -98,6 +98,13 @@ const ROWS: [Row; 83] = [
     (&["measure", "{dir}/pipe"], "it is a pipe or a device", 2),
     (&["admit", "{dir}/pipe"], "it is a pipe or a device", 2),
     (&["quanta", "{dir}/pipe"], "it is a pipe or a device", 2),
+    // Capacities.
+    (&["reserve", "12ms/10ms", "--", "true"], "the largest cost is 10ms", 2),
+    (&["reserve", "3ms", "--", "true"], "write the CPU time and the period", 2),
+    (&["reserve", "1ms/9ms", "--rung", "dealine", "--", "true"], "did you mean `deadline`?", 2),
+    (&["reserve", "1ms/5s", "--rung", "deadline", "--", "true"], "a period of 4194.304ms", 3),
+    (&["reserve", "9us/50us", "--rung", "deadline", "--", "true"], "a period of 100us", 3),
+    (&["reserve", "--adjust", "1", "1ms/9ms"], "does not run under `tactus reserve`", 2),
     // Options that would be ignored.
     (&["watch", "--traced", "1s"], "unknown option `--traced`", 2),
     (&["watch", "--plain", "--load", "idle", "--load", "compute"], "has several values", 2),

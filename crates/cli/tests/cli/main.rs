@@ -15,6 +15,7 @@ mod killed;
 mod lab;
 mod quanta;
 mod reproduce;
+mod reserve;
 mod screen;
 mod stored;
 mod support;

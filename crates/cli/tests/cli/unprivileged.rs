@@ -217,3 +217,16 @@ fn needs_root_file_capabilities_record_and_are_not_inherited() {
     assert!(success, "{out}\n{err}");
     tactus.require_nothing_left();
 }
+
+#[test]
+fn needs_root_nobody_runs_a_program_without_a_reserve_and_learns_why() {
+    if !rustix::process::geteuid().is_root() {
+        return skip(Need::Root, "only root can become another user");
+    }
+    let tactus = Tactus::new();
+    let (_, err, success) = run_as_nobody(&tactus, &["reserve", "1ms/10ms", "--", "true"]);
+    assert!(success, "{err}");
+    assert!(err.contains("rung deadline is refused: CAP_SYS_NICE is not held"), "{err}");
+    assert!(err.contains("fix: sudo setcap"), "{err}");
+    assert!(err.contains("by rung measured: nothing"), "{err}");
+}

@@ -44,11 +44,6 @@ impl Rung {
             Self::Measured => "nothing",
         }
     }
-
-    /// Whether the kernel or Tactus stops a thread that has used its cost, until the next period.
-    pub const fn is_enforced(self) -> bool {
-        matches!(self, Self::Partitioned | Self::Deadline | Self::Group)
-    }
 }
 
 /// The refusal of one rung.

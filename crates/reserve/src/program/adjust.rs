@@ -6,6 +6,8 @@
 use std::io::BufReader;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -83,29 +85,31 @@ pub fn adjust(process: u32, capacity: Capacity) -> Result<(), NotAdjusted> {
 /// Listens for changes. Dropping it lets no more in.
 pub(super) struct Door {
     process: u32,
+    is_closed: Arc<AtomicBool>,
 }
 
 impl Door {
     /// Listens in a thread of its own; `None` if the name is taken or there are no more threads.
     pub(super) fn open(process: u32, signals: Sender<Signal>) -> Option<Self> {
         let listener = UnixListener::bind_addr(&address(process).ok()?).ok()?;
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&is_closed);
         let listen = move || {
             for stream in listener.incoming().flatten() {
-                let is_ours = serve(&stream, &signals).is_some();
-                if !is_ours {
+                if closed.load(Ordering::Acquire) || serve(&stream, &signals).is_none() {
                     break;
                 }
             }
         };
         std::thread::Builder::new().name("tactus-door".to_owned()).spawn(listen).ok()?;
-        Some(Self { process })
+        Some(Self { process, is_closed })
     }
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // The supervisor has dropped its receiver's end of requests, or does so soon: a connection
-        // without a message wakes the thread, which ends with the process at the latest.
+        self.is_closed.store(true, Ordering::Release);
+        // A connection without a message wakes the thread.
         let _ = address(self.process).and_then(|address| UnixStream::connect_addr(&address));
     }
 }
@@ -170,5 +174,11 @@ mod tests {
         let reply = MessageReader::new(BufReader::new(&stream), MESSAGE).read::<Reply>();
         assert!(matches!(reply, Ok(Reply::Refused(_))), "{reply:?}");
         drop(door);
+        // The thread closes the socket as soon as it is woken.
+        let until = std::time::Instant::now() + PATIENCE;
+        while UnixStream::connect_addr(&address(process).unwrap()).is_ok() {
+            assert!(std::time::Instant::now() < until, "the door stays open");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

@@ -23,7 +23,7 @@ impl Metered {
     /// Begins the first window at `since` after the start of the program.
     pub(super) fn begin(reserve: Reserve, name: String, window: Nanos, since: Nanos) -> Self {
         // What cannot be read now is read later.
-        let last = reserve.usage().unwrap_or_else(|_| Usage::NONE);
+        let last = reserve.usage().unwrap_or(Usage::NONE);
         Self { reserve, name, since, last, history: History::new(window) }
     }
 
@@ -32,7 +32,12 @@ impl Metered {
         let state = state(self.reserve.thread());
         let Ok(now) = self.reserve.usage() else { return false };
         let is_ready = state == Some('R');
-        let all = grown(&self.last, &now, self.reserve.capacity(), window, count, is_ready);
+        let previous = self.history.windows.last().map(|previous| previous.used);
+        let mut all = grown(&self.last, &now, self.reserve.capacity(), window, count, previous);
+        // Without more to do at the end, it just used its cost.
+        if now.demotions.is_none() && !is_ready {
+            all.overruns = 0;
+        }
         spread(all, count).for_each(|part| self.history.add(part));
         self.last = now;
         state.is_some_and(|state| state != 'Z')
@@ -59,15 +64,18 @@ impl Metered {
     }
 }
 
-/// What a thread did in `count` windows between two readings. It overran if it used its cost up and
-/// was ready for more at the end, or if its priority was taken away.
+/// What a thread did in `count` windows between two readings. It overran if it used its cost up, or
+/// if its priority was taken away.
+///
+/// The kernel may enforce a cost at its ticks only: a thread then uses more in one period and less
+/// in the next. So a cost is used up, too, if that is so of this window and the `previous` together.
 fn grown(
     before: &Usage,
     now: &Usage,
     capacity: Capacity,
     window: Nanos,
     count: u64,
-    is_ready: bool,
+    previous: Option<Nanos>,
 ) -> Window {
     let used = now.used.saturating_sub(before.used);
     let waited = now.waited.unwrap_or_default().saturating_sub(before.waited.unwrap_or_default());
@@ -76,8 +84,12 @@ fn grown(
         Some((now, before)) => now.saturating_sub(before),
         None => {
             let cost = capacity.cost().saturating_mul(periods);
-            let is_used_up = used.saturating_mul(1000) >= cost.saturating_mul(USED_UP);
-            if is_used_up && is_ready { periods } else { 0 }
+            let reaches = |used: Nanos, cost: Nanos| {
+                used.saturating_mul(1000) >= cost.saturating_mul(USED_UP)
+            };
+            let with_previous =
+                previous.is_some_and(|previous| reaches(used + previous, cost.saturating_mul(2)));
+            if reaches(used, cost) || with_previous { periods } else { 0 }
         }
     };
     Window { used, waited, overruns }
@@ -109,20 +121,22 @@ mod tests {
         Usage { used, waited, demotions, ..Usage::NONE }
     }
 
-    fn overruns(used: u64, is_ready: bool, demotions: Option<u64>) -> u64 {
+    fn overruns(used: u64, previous: Option<u64>, demotions: Option<u64>) -> u64 {
         let capacity = "1ms/4ms".parse().unwrap();
         let before = usage(0, demotions.map(|_| 0));
         let now = usage(used, demotions);
-        grown(&before, &now, capacity, Nanos::from_millis(8), 1, is_ready).overruns
+        let previous = previous.map(Nanos::from_micros);
+        grown(&before, &now, capacity, Nanos::from_millis(8), 1, previous).overruns
     }
 
     #[test]
-    fn a_thread_overruns_if_it_used_its_cost_up_and_is_ready_for_more() {
-        assert_eq!(overruns(2_000, true, None), 2);
-        assert_eq!(overruns(1_970, true, None), 2);
-        assert_eq!(overruns(2_000, false, None), 0);
-        assert_eq!(overruns(1_000, true, None), 0);
-        assert_eq!(overruns(1_000, true, Some(1)), 1, "the enforcer knows");
+    fn a_thread_overruns_if_it_used_its_cost_up() {
+        assert_eq!(overruns(2_000, None, None), 2);
+        assert_eq!(overruns(1_970, None, None), 2);
+        assert_eq!(overruns(1_000, None, None), 0);
+        assert_eq!(overruns(1_600, Some(2_400), None), 2, "enforced at ticks");
+        assert_eq!(overruns(1_000, Some(2_000), None), 0);
+        assert_eq!(overruns(1_000, None, Some(1)), 1, "the enforcer knows");
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub struct KeptThread {
     pub was: Scheduling,
     /// The directories of its control groups, if they are changed too.
     pub groups: Vec<PathBuf>,
-    /// How long the kernel may keep the bandwidth of the thread afterwards; control groups are
-    /// removed after that.
+    /// How long the kernel may keep the bandwidth of the thread afterwards; control groups change
+    /// after that.
     pub settle: Nanos,
 }
 
@@ -52,18 +52,20 @@ impl KeptThreads {
         self.0.retain(|(_, kept)| kept.thread != thread);
     }
 
-    /// Returns all threads to their policies and control groups, and waits until the kernel has
-    /// released their bandwidth.
+    /// Returns all threads to their policies, waits until the kernel has released their bandwidth,
+    /// and returns them to their control groups.
     pub(super) fn restore(self) {
         let mut settle = Nanos::ZERO;
-        for (thread, kept) in self.0 {
+        for (thread, kept) in &self.0 {
             // The thread may have ended.
             let _ = thread.put_back(kept.was);
-            if let Ok(id) = thread.id() {
-                kept.groups.iter().for_each(|group| drop(join(group, id)));
-            }
             settle = settle.max(kept.settle.min(SETTLE_MAX));
         }
         std::thread::sleep(Duration::from(settle));
+        for (thread, kept) in &self.0 {
+            if let Ok(id) = thread.id() {
+                kept.groups.iter().for_each(|group| drop(join(group, id)));
+            }
+        }
     }
 }

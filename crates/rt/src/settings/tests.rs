@@ -5,6 +5,9 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use tactus_model::policy::Scheduling;
+use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
 use tactus_sys::setting::{NOTES, Setting, VALUE_MAX};
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError, encode};
 
@@ -12,6 +15,7 @@ use super::changed::Changed;
 use super::guardian::{Later, Request, guard};
 use super::notes::note_of;
 use super::*;
+use crate::ThreadRef;
 
 /// The first setting of the simulated machine; its value is 1280.
 const PATH: &str = "sys/block/sda/queue/max_sectors_kb";
@@ -309,4 +313,33 @@ fn an_endless_request_is_refused() {
     let mut output = Vec::new();
     let refused = guard(requests, MessageWriter::new(&mut output, MESSAGE_LIMIT));
     assert!(matches!(refused, Err(WireError::TooLarge { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_kept_thread_returns_to_its_policy_if_its_program_is_killed_and_not_otherwise() {
+    let policy_after = |release: bool| {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let thread = ThreadId(child.id().cast_signed());
+        let reference = ThreadRef::Id(thread);
+        let was = reference.scheduling().unwrap();
+        let kept = KeptThread { thread, was, groups: Vec::new(), settle: Nanos::ZERO };
+        assert_eq!(reference.schedule_alone(Scheduling::Batch { nice: 3 }), Ok(None));
+        let machine = SimulatedMachine::new();
+        let root = machine.0.path().to_owned();
+        let request = Request { root, program: u32::MAX, changes: Vec::new() };
+        let mut input = encode(&request, MESSAGE_LIMIT).unwrap();
+        input.extend(encode(&Later::Keep(kept), MESSAGE_LIMIT).unwrap());
+        if release {
+            input.extend(encode(&Later::Release(thread), MESSAGE_LIMIT).unwrap());
+        }
+        let requests = MessageReader::new(&input[..], MESSAGE_LIMIT);
+        guard(requests, MessageWriter::new(Vec::new(), MESSAGE_LIMIT)).unwrap();
+        let after = reference.scheduling().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        (was, after)
+    };
+    let (was, after) = policy_after(false);
+    assert_eq!(after, was);
+    assert_eq!(policy_after(true).1, Scheduling::Batch { nice: 3 });
 }
