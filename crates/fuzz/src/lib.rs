@@ -16,6 +16,7 @@ mod exports;
 mod imports;
 mod messages;
 pub mod mutation;
+mod qos;
 mod recordings;
 mod seeds;
 mod tracing;
@@ -32,7 +33,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -43,6 +44,8 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "admission", seeds: admissions::seeds, run: admissions::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
     Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
+    Target { name: "qos", seeds: qos::call_seeds, run: qos::call },
+    Target { name: "policy", seeds: qos::policy_seeds, run: qos::policy },
     Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },
 ];
 

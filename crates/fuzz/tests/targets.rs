@@ -53,7 +53,10 @@ macro_rules! targets {
     };
 }
 
-targets!(recording, export, import, format, page, perf, experiment, admission, message, wire, peer);
+targets!(
+    recording, export, import, format, page, perf, experiment, admission, message, wire, qos,
+    policy, peer
+);
 
 fn fuzz(target: Target) {
     match std::env::var_os(NUMBER) {

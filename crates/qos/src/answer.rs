@@ -71,7 +71,7 @@ pub struct Refusal {
 pub struct Usage {
     /// The number of the reserve.
     pub reserve: ReserveId,
-    /// The length of time, a multiple of the period as nearly as the manager woke.
+    /// The duration, a multiple of the period as nearly as the manager woke.
     pub elapsed: Nanos,
     /// The CPU time used in it.
     pub used: Nanos,

@@ -210,8 +210,8 @@ impl Connection {
             return Err(NotAnswered::Protocol(format!("a reply of more than {REPLY_BYTES} bytes")));
         }
         let mut buffer = [0; 16 << 10];
-        // Descriptors that come with it are closed.
-        let count = local_socket::receive(&self.stream, &mut buffer).map_err(connection)?.count;
+        let received = local_socket::receive(&self.stream, &mut buffer, false);
+        let count = received.map_err(connection)?.count;
         if count == 0 {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }

@@ -41,6 +41,10 @@ pub struct Book {
 struct Entry {
     user: u32,
     terms: Terms,
+    /// The bandwidth of the minimum.
+    least: Bandwidth,
+    /// The bandwidth of the grant.
+    held: Bandwidth,
     /// The most that it is given now: `cost_max`, or less if it adapts.
     want: Nanos,
     /// What it should have.
@@ -76,17 +80,14 @@ fn bandwidth(capacity: Capacity) -> Bandwidth {
     Bandwidth::needed(capacity.cost(), capacity.deadline())
 }
 
+/// The bandwidth of the minimum.
+fn least_of(terms: &Terms) -> Bandwidth {
+    Bandwidth::needed(terms.cost_min, terms.deadline)
+}
+
 impl Entry {
     fn needs(&self, cost: Nanos) -> Bandwidth {
         Bandwidth::needed(cost, self.terms.deadline)
-    }
-
-    fn least(&self) -> Bandwidth {
-        self.needs(self.terms.cost_min)
-    }
-
-    fn held(&self) -> Bandwidth {
-        self.granted.map_or(Bandwidth::ZERO, bandwidth)
     }
 
     /// The cost within the range that a share permits, in whole microseconds if possible.
@@ -126,7 +127,17 @@ impl Book {
         self.test(user, &terms, None)?;
         let want = terms.cost_max;
         let bound_by = Constraint::Request;
-        let entry = Entry { user, terms, want, target: want, bound_by, granted: None, retry: None };
+        let entry = Entry {
+            user,
+            terms,
+            least: least_of(&terms),
+            held: Bandwidth::ZERO,
+            want,
+            target: want,
+            bound_by,
+            granted: None,
+            retry: None,
+        };
         self.entries.insert(reserve, entry);
         self.retarget();
         Ok(())
@@ -142,6 +153,7 @@ impl Book {
         self.test(entry.user, &terms, Some(reserve))?;
         if let Some(entry) = self.entries.get_mut(&reserve) {
             (entry.terms, entry.want, entry.retry) = (terms, terms.cost_max, None);
+            entry.least = least_of(&terms);
         }
         self.retarget();
         Ok(())
@@ -161,7 +173,7 @@ impl Book {
     pub fn remove(&mut self, reserve: ReserveId, now: Moment) {
         let Some(entry) = self.entries.remove(&reserve) else { return };
         if let Some(granted) = entry.granted {
-            self.give_back(entry.user, bandwidth(granted), granted.period(), now);
+            self.give_back(entry.user, entry.held, granted.period(), now);
         }
         self.retarget();
     }
@@ -178,7 +190,7 @@ impl Book {
             return Err(refusal);
         }
         let (room, bound_by) = self.room(user, instead);
-        if Bandwidth::needed(terms.cost_min, terms.deadline) <= room {
+        if least_of(terms) <= room {
             return Ok(());
         }
         let largest_cost = room.permits(terms.deadline);
@@ -223,7 +235,7 @@ impl Book {
         let counted = self.entries.iter().filter(|(reserve, entry)| {
             Some(**reserve) != without && user.is_none_or(|user| user == entry.user)
         });
-        counted.map(|(_, entry)| entry.least()).sum()
+        counted.map(|(_, entry)| entry.least).sum()
     }
 
     /// The largest minimum of a user's new reserve that would be admitted.
@@ -246,7 +258,7 @@ impl Book {
             .values()
             .map(|entry| Demand {
                 user: entry.user,
-                least: entry.least(),
+                least: entry.least,
                 most: entry.needs(entry.want),
                 weight: entry.terms.importance,
             })
@@ -274,7 +286,7 @@ impl Book {
                 continue;
             }
             let step = Step { reserve, capacity: target, is_first: entry.granted.is_none() };
-            if entry.granted.is_some() && bandwidth(target) <= entry.held() {
+            if entry.granted.is_some() && bandwidth(target) <= entry.held {
                 steps.push(step);
             } else if entry.retry.is_none_or(|retry| retry <= now) {
                 growths.push((step, entry));
@@ -285,7 +297,7 @@ impl Book {
             let own = free_of
                 .entry(entry.user)
                 .or_insert_with(|| self.cap(entry.user).less(self.held(Some(entry.user))));
-            let more = bandwidth(step.capacity).less(entry.held());
+            let more = bandwidth(step.capacity).less(entry.held);
             if more <= free && more <= *own {
                 (free, *own) = (free.less(more), own.less(more));
                 steps.push(step);
@@ -293,14 +305,14 @@ impl Book {
             }
             // A newcomer starts with less, if the minimum is there.
             let available = free.min(*own);
-            if step.is_first && entry.least() <= available {
+            if step.is_first && entry.least <= available {
                 let capacity = entry.terms.capacity(entry.cost_of(available));
                 (free, *own) = (free.less(bandwidth(capacity)), own.less(bandwidth(capacity)));
                 steps.push(Step { capacity, ..step });
                 continue;
             }
             // Only what waits for its own user lets others pass.
-            let awaited = if step.is_first { entry.least() } else { more };
+            let awaited = if step.is_first { entry.least } else { more };
             if awaited <= *own {
                 break;
             }
@@ -311,7 +323,8 @@ impl Book {
     /// What is granted or returning, of a user or of all.
     fn held(&self, user: Option<u32>) -> Bandwidth {
         let counts = |of: u32| user.is_none_or(|user| user == of);
-        let granted = self.entries.values().filter(|entry| counts(entry.user)).map(Entry::held);
+        let granted =
+            self.entries.values().filter(|entry| counts(entry.user)).map(|entry| entry.held);
         let returning = self.returning.iter().filter(|share| counts(share.user));
         granted.sum::<Bandwidth>() + returning.map(|share| share.bandwidth).sum()
     }
@@ -321,8 +334,8 @@ impl Book {
         let Some(entry) = self.entries.get_mut(&step.reserve) else { return };
         let before = entry.granted.replace(step.capacity);
         entry.retry = None;
-        let (user, bandwidth_before) = (entry.user, before.map_or(Bandwidth::ZERO, bandwidth));
-        let returned = bandwidth_before.less(bandwidth(step.capacity));
+        let held = std::mem::replace(&mut entry.held, bandwidth(step.capacity));
+        let (user, returned) = (entry.user, held.less(entry.held));
         if let Some(before) = before {
             self.give_back(user, returned, before.period(), now);
         }
@@ -353,15 +366,17 @@ impl Book {
         let bound_by = match () {
             () if granted.cost() >= entry.terms.cost_max => Constraint::Request,
             () if entry.retry.is_some() => Constraint::Kernel,
-            () if entry.bound_by == Constraint::Request => Constraint::MeasuredUse,
-            () => entry.bound_by,
+            () if entry.bound_by != Constraint::Request => entry.bound_by,
+            () if entry.terms.adapt => Constraint::MeasuredUse,
+            // The kernel refused more when it was first asked.
+            () => Constraint::Kernel,
         };
         Some((granted, bound_by))
     }
 
     /// The minima, what is granted, and what returns.
     pub fn totals(&self) -> (Bandwidth, Bandwidth, Bandwidth) {
-        let granted = self.entries.values().map(Entry::held).sum();
+        let granted = self.entries.values().map(|entry| entry.held).sum();
         let returning = self.returning.iter().map(|share| share.bandwidth).sum();
         (self.least(None, None), granted, returning)
     }

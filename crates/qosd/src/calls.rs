@@ -176,7 +176,12 @@ fn reserve(
                 let reason = format!("no descriptor {index} came with the call");
                 return Err(error("BadRequest", reason));
             };
-            Subject::of_descriptor(descriptor).map_err(bad_thread)?
+            Subject::of_descriptor(descriptor).map_err(|(wrong, descriptor)| {
+                if let Some(descriptor) = descriptor {
+                    connection.discard(descriptor);
+                }
+                bad_thread(wrong)
+            })?
         }
         (None, Some(thread)) => {
             check_namespace(connection.process)?;

@@ -9,6 +9,7 @@ use tactus_qos::{Event, ReserveId};
 use tactus_sys::poller::Interest;
 use tactus_sys::{Errno, SysError, local_socket};
 
+use crate::closer::Closer;
 use crate::{Client, Moment};
 
 /// How long a call may take to arrive after its first byte.
@@ -97,6 +98,7 @@ pub(crate) struct Connection {
     /// When the first byte of an incomplete call came.
     began: Option<Moment>,
     descriptors: Vec<OwnedFd>,
+    closer: Closer,
     unsent: Vec<u8>,
     /// Since when nothing of `unsent` was taken.
     stuck: Option<Moment>,
@@ -106,7 +108,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection; `stream` must not wait.
-    pub const fn new(stream: UnixStream, client: Client, process: i32) -> Self {
+    pub const fn new(stream: UnixStream, client: Client, process: i32, closer: Closer) -> Self {
         Self {
             stream,
             client,
@@ -115,6 +117,7 @@ impl Connection {
             received: Vec::new(),
             began: None,
             descriptors: Vec::new(),
+            closer,
             unsent: Vec::new(),
             stuck: None,
             awaited: Interest::READ,
@@ -127,7 +130,8 @@ impl Connection {
     /// The connection is to be closed.
     pub fn receive(&mut self, now: Moment) -> Result<(), Closed> {
         let mut buffer = [0; CALL_BYTES];
-        let received = match local_socket::receive(&self.stream, &mut buffer) {
+        let accepts = self.closer.accepts(self.client.user);
+        let received = match local_socket::receive(&self.stream, &mut buffer, accepts) {
             Err(error) if error.errno == Errno::AGAIN => return Ok(()),
             Err(error) if error.errno == Errno::CONNRESET => return Err(Closed::Gone),
             received => received?,
@@ -166,8 +170,16 @@ impl Connection {
 
     /// Takes the descriptor with this index; the others are closed.
     pub fn take_descriptor(&mut self, index: usize) -> Option<OwnedFd> {
-        let descriptors = std::mem::take(&mut self.descriptors);
-        descriptors.into_iter().nth(index)
+        let taken = (index < self.descriptors.len()).then(|| self.descriptors.remove(index));
+        for other in self.descriptors.drain(..) {
+            self.closer.close(self.client.user, other);
+        }
+        taken
+    }
+
+    /// Closes what the client sent in the place of a pidfd.
+    pub fn discard(&self, descriptor: OwnedFd) {
+        self.closer.close(self.client.user, descriptor);
     }
 
     /// Whether it can take a call.
@@ -258,6 +270,13 @@ impl Connection {
         };
         let may = self.client.user == 0 || self.client.user == user;
         is_wanted && may && reserve.is_none_or(|reserve| reserve == event.reserve())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // No index is that high: all are closed.
+        self.take_descriptor(usize::MAX);
     }
 }
 

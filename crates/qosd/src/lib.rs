@@ -10,6 +10,7 @@ mod allowance;
 mod bandwidth;
 mod book;
 mod calls;
+mod closer;
 mod connection;
 mod elastic;
 mod kept;

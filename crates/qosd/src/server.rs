@@ -18,6 +18,7 @@ use tactus_sys::{SysError, clock, local_socket, process, thread};
 
 use crate::allowance::Allowance;
 use crate::calls::{self, Answer};
+use crate::closer::Closer;
 use crate::connection::{Busy, Closed, Connection};
 use crate::{Client, Manager, Moment, NotReserved, Notice, Policy, Subject, What};
 
@@ -51,6 +52,7 @@ pub struct Server {
     connections: BTreeMap<u64, Connection>,
     users: BTreeMap<u32, User>,
     next: u64,
+    closer: Closer,
     /// Whether new connections are awaited.
     listens: bool,
     /// Connections that have a call which nobody will announce again.
@@ -135,6 +137,7 @@ impl Server {
             connections: BTreeMap::new(),
             users: BTreeMap::new(),
             next: CONNECTIONS,
+            closer: Closer::start()?,
             listens: true,
             backlog: BTreeSet::new(),
             jobs,
@@ -201,7 +204,7 @@ impl Server {
         for ready in ready {
             match ready.key {
                 LISTENER => self.accept(now),
-                // The manager looks for ended threads below.
+                // The manager looks for ended threads when it settles below.
                 THREADS => {}
                 JOBS => self.work(),
                 key => self.serve_connection(key, *ready, now),
@@ -210,7 +213,10 @@ impl Server {
         for key in backlog {
             self.next_call(key, now);
         }
-        self.manager.settle(now);
+        let is_due = self.manager.next_due().is_some_and(|due| due <= now);
+        if is_due || ready.iter().any(|ready| ready.key == THREADS) {
+            self.manager.settle(now);
+        }
         self.deliver(now);
         self.keep_time(now);
     }
@@ -242,7 +248,7 @@ impl Server {
             let key = self.next;
             self.next += 1;
             let client = Client { number: key, user: peer.user, caps };
-            let mut connection = Connection::new(stream, client, peer.process);
+            let mut connection = Connection::new(stream, client, peer.process, self.closer.clone());
             let user = self.users.entry(peer.user).or_insert_with(|| User {
                 connections: 0,
                 allowance: Allowance::of(caps.changes, now),
@@ -451,7 +457,7 @@ impl Server {
         })
     }
 
-    /// The connection of a reserve awaits its grant, or holds it and is told of changes.
+    /// The connection of a reserve awaits its grant, or holds it and hears of changes.
     fn deliver_to_owner(&mut self, notice: &Notice, now: Moment) {
         let Some(connection) = self.connections.get_mut(&notice.client) else { return };
         let (is_first, more) = match connection.busy {

@@ -58,9 +58,14 @@ impl Subject {
     /// The thread of a pidfd.
     ///
     /// # Errors
-    /// It is no pidfd, or the thread has ended.
-    pub fn of_descriptor(descriptor: OwnedFd) -> Result<Self, NotASubject> {
-        Self::of(PidFd::from(descriptor))
+    /// It is no pidfd, or the thread has ended. What is no pidfd comes back: closing it
+    /// can wait for whoever made it.
+    pub fn of_descriptor(descriptor: OwnedFd) -> Result<Self, (NotASubject, Option<OwnedFd>)> {
+        let descriptor = PidFd::from(descriptor);
+        match descriptor.id() {
+            Ok(_) => Self::of(descriptor).map_err(|error| (error, None)),
+            Err(error) => Err((error.into(), Some(descriptor.into()))),
+        }
     }
 
     /// The thread that has this ID now.

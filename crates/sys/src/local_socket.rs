@@ -119,19 +119,25 @@ pub struct Received {
     pub count: usize,
     /// The descriptors that came with them.
     pub descriptors: Vec<OwnedFd>,
-    /// The peer sent more descriptors than [`DESCRIPTORS_MAX`] at once, or than this process may
-    /// open.
+    /// The peer sent more descriptors than are accepted, than [`DESCRIPTORS_MAX`] at once, or than
+    /// this process may open.
     pub lost_descriptors: bool,
 }
 
-/// Receives bytes and descriptors.
+/// Receives bytes, and descriptors if they are accepted; the kernel closes others, as it closes
+/// those that are in a socket at its end.
 ///
 /// # Errors
 /// `EAGAIN`: the socket does not wait, and nothing has come. `ECONNRESET`: the peer is gone.
 #[doc(alias = "SCM_RIGHTS")]
-pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> Result<Received, SysError> {
+pub fn receive(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    accepts_descriptors: bool,
+) -> Result<Received, SysError> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let space = if accepts_descriptors { &mut space[..] } else { &mut [] };
+    let mut control = RecvAncillaryBuffer::new(space);
     let received = rustix::net::recvmsg(
         socket,
         &mut [IoSliceMut::new(buffer)],
@@ -163,13 +169,16 @@ mod tests {
         let file = File::open("/dev/null").unwrap();
         assert_eq!(send(&near, b"one", Some(file.as_fd())), Ok(3));
         let mut buffer = [0; 16];
-        let received = receive(&far, &mut buffer).unwrap();
+        let received = receive(&far, &mut buffer, true).unwrap();
         assert_eq!((received.count, received.descriptors.len()), (3, 1));
         assert!(!received.lost_descriptors);
         assert_eq!(send(&near, b"two", None), Ok(3));
-        assert!(receive(&far, &mut buffer).unwrap().descriptors.is_empty());
+        assert!(receive(&far, &mut buffer, true).unwrap().descriptors.is_empty());
+        send(&near, b"three", Some(file.as_fd())).unwrap();
+        let received = receive(&far, &mut buffer, false).unwrap();
+        assert!(received.lost_descriptors && received.descriptors.is_empty());
         drop(near);
-        assert_eq!(receive(&far, &mut buffer).unwrap().count, 0);
+        assert_eq!(receive(&far, &mut buffer, true).unwrap().count, 0);
         assert_eq!(send(&far, b"x", None).unwrap_err().errno, Errno::PIPE);
     }
 

@@ -87,6 +87,12 @@ impl AsFd for PidFd {
     }
 }
 
+impl From<PidFd> for OwnedFd {
+    fn from(descriptor: PidFd) -> Self {
+        descriptor.0
+    }
+}
+
 impl From<OwnedFd> for PidFd {
     fn from(descriptor: OwnedFd) -> Self {
         Self(descriptor)

@@ -13,6 +13,7 @@ mod imported;
 mod judged;
 mod killed;
 mod lab;
+mod qosd;
 mod quanta;
 mod reproduce;
 mod reserve;

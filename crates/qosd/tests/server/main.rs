@@ -3,5 +3,6 @@
 //! Reserves are tiny, and the deadline class needs permission: without it, those tests are skipped.
 
 mod clients;
+mod examples;
 mod hostile;
 mod support;
