@@ -436,9 +436,8 @@ impl Work {
         }
         if self.penalties.contains_key(&subject.process()) {
             return Err(Refused::NoTimeLeft(format!(
-                "a thread of process {} used up its budget in {} periods in a row; ask again in {PENALTY}",
-                subject.ids().0.0,
-                self.policy.patience.periods
+                "a thread of process {} used up its budget again and again; ask again in {PENALTY}",
+                subject.ids().0.0
             )));
         }
         let Policy { budgets, patience, .. } = self.policy;
