@@ -58,6 +58,12 @@ _tactus() {
             tactus,measure)
                 cmd="tactus__subcmd__measure"
                 ;;
+            tactus,qos)
+                cmd="tactus__subcmd__qos"
+                ;;
+            tactus,qosd)
+                cmd="tactus__subcmd__qosd"
+                ;;
             tactus,quanta)
                 cmd="tactus__subcmd__quanta"
                 ;;
@@ -124,6 +130,12 @@ _tactus() {
             tactus__subcmd__help,measure)
                 cmd="tactus__subcmd__help__subcmd__measure"
                 ;;
+            tactus__subcmd__help,qos)
+                cmd="tactus__subcmd__help__subcmd__qos"
+                ;;
+            tactus__subcmd__help,qosd)
+                cmd="tactus__subcmd__help__subcmd__qosd"
+                ;;
             tactus__subcmd__help,quanta)
                 cmd="tactus__subcmd__help__subcmd__quanta"
                 ;;
@@ -177,6 +189,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help__subcmd__lab,kernels)
                 cmd="tactus__subcmd__help__subcmd__lab__subcmd__kernels"
+                ;;
+            tactus__subcmd__help__subcmd__qos,status)
+                cmd="tactus__subcmd__help__subcmd__qos__subcmd__status"
                 ;;
             tactus__subcmd__internal,causes)
                 cmd="tactus__subcmd__internal__subcmd__causes"
@@ -250,6 +265,18 @@ _tactus() {
             tactus__subcmd__lab__subcmd__help,kernels)
                 cmd="tactus__subcmd__lab__subcmd__help__subcmd__kernels"
                 ;;
+            tactus__subcmd__qos,help)
+                cmd="tactus__subcmd__qos__subcmd__help"
+                ;;
+            tactus__subcmd__qos,status)
+                cmd="tactus__subcmd__qos__subcmd__status"
+                ;;
+            tactus__subcmd__qos__subcmd__help,help)
+                cmd="tactus__subcmd__qos__subcmd__help__subcmd__help"
+                ;;
+            tactus__subcmd__qos__subcmd__help,status)
+                cmd="tactus__subcmd__qos__subcmd__help__subcmd__status"
+                ;;
             *)
                 ;;
         esac
@@ -257,7 +284,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --help --version doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure lab watch record admit reserve why qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -523,7 +550,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure lab watch record admit reserve why qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -859,6 +886,48 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__measure)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__qos)
+            opts="status"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__qos__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__qosd)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1800,6 +1869,126 @@ _tactus() {
                     return 0
                     ;;
                 --page)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__qos)
+            opts="-h -V --color --help --version status help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__qos__subcmd__help)
+            opts="status help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__qos__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__qos__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__qos__subcmd__status)
+            opts="-h -V --socket --watch --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --watch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__qosd)
+            opts="-q -h -V --socket --policy --state --idle-exit --rtkit --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idle-exit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

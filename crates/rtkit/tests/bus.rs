@@ -91,13 +91,13 @@ fn needs_root_a_thread_gets_its_priority_and_returns_to_its_policy() {
     let connection = bus.connect().unwrap();
     // Requests are for threads of the caller's own user, and the sleeper is another's.
     let stranger = sleeper(&bus);
-    let refused = ask_for_priority(&connection, stranger.id(), 20).unwrap_err().to_string();
+    let refused = ask_for_priority(&connection, stranger.id(), 0, 20).unwrap_err().to_string();
     assert!(refused.contains("belongs to user 65534, and the caller is user 0"), "{refused}");
 
     let own =
         Started::start(Command::new("prlimit").args(["--rttime=200000:200000", "sleep", "60"]))
             .unwrap();
-    let ask = |priority| ask_for_priority(&connection, own.id(), priority);
+    let ask = |priority| ask_for_priority(&connection, own.id(), 0, priority);
     wait_for("the limit", || ask(7).ok()).unwrap();
     assert_eq!(policies(own.id()), ["rr:7".parse::<Scheduling>().unwrap()]);
     let refused = ask(21).unwrap_err().to_string();
@@ -119,9 +119,9 @@ fn needs_root_a_process_without_a_limit_is_refused() {
     let Some((bus, _served)) = served(Policy::default()) else { return };
     let connection = bus.connect().unwrap();
     let unlimited = Started::start(Command::new("sleep").arg("60")).unwrap();
-    let refused = ask_for_priority(&connection, unlimited.id(), 20).unwrap_err().to_string();
+    let refused = ask_for_priority(&connection, unlimited.id(), 0, 20).unwrap_err().to_string();
     assert!(refused.contains("RLIMIT_RTTIME") && refused.contains("AccessDenied"), "{refused}");
-    let refused = ask_for_priority(&connection, i32::MAX.cast_unsigned(), 20).unwrap_err();
+    let refused = ask_for_priority(&connection, i32::MAX.cast_unsigned(), 0, 20).unwrap_err();
     assert!(refused.to_string().contains("has no thread"), "{refused}");
 }
 

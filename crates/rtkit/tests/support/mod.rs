@@ -122,14 +122,15 @@ impl PrivateBus {
     }
 }
 
-/// Asks for a real-time priority of the first thread of a process.
+/// Asks for a real-time priority of a thread of a process; 0 is its first one.
 pub fn ask_for_priority(
     connection: &zbus::Connection,
     process: u32,
+    thread: i32,
     priority: u32,
 ) -> Result<(), zbus::Error> {
     const NAME: &str = "org.freedesktop.RealtimeKit1";
-    let body = (u64::from(process), 0_u64, priority);
+    let body = (u64::from(process), u64::from(thread.unsigned_abs()), priority);
     let path = "/org/freedesktop/RealtimeKit1";
     let method = "MakeThreadRealtimeWithPID";
     block_on(connection.call_method(Some(NAME), path, Some(NAME), method, &body)).map(drop)
@@ -139,7 +140,8 @@ pub fn ask_for_priority(
 /// own limit. Returns its share of a CPU.
 pub fn run_away(address: &str, time: Duration) -> Outcome<f64> {
     let connection = block_on(zbus::connection::Builder::address(address).build())?;
-    ask_for_priority(&connection, std::process::id(), 20)?;
+    let thread = tactus_sys::thread::current_id().0;
+    ask_for_priority(&connection, std::process::id(), thread, 20)?;
     Ok(spin(time))
 }
 
