@@ -7,6 +7,7 @@ mod cyclictest;
 mod dist;
 mod floor;
 mod generated;
+mod rtkit;
 mod timerlat;
 mod tracing_cost;
 
@@ -35,6 +36,9 @@ usage: cargo xtask CHORE
                       what `tactus why`, `tactus record` and the events that explain sleeps cost an
                       event and a 1 kHz thread, interleaved with perf sched record and perf trace -s,
                       6 times or as given (minutes; root, two CPUs, perf)
+  rtkit [ROUNDS [QUANTUM]]
+                      sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
+                      (root, two CPUs, rtkit, pipewire, dbus-daemon)
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
@@ -58,6 +62,12 @@ fn main() -> anyhow::Result<ExitCode> {
         ["timerlat", kernel, load, time] => {
             timerlat::compare(&repository(), kernel, load, time)?;
         }
+        ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
+        ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
+        ["rtkit", rounds, quantum] => {
+            rtkit::compare(&repository(), rounds.parse()?, quantum.parse()?)?;
+        }
+        _ if rtkit::helper(&words)? => {}
         ["faults"] => faults("500")?,
         ["faults", kills] => faults(kills)?,
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,

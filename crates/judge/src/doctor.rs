@@ -7,6 +7,7 @@
 mod boot;
 pub(crate) mod clock;
 pub(crate) mod cpu;
+mod deadline;
 pub(crate) mod heat;
 pub(crate) mod interrupt;
 pub(crate) mod kernel;
@@ -32,6 +33,7 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
         interrupt::examine(facts),
         memory::examine(facts),
         heat::examine(facts),
+        vec![deadline::account(facts)],
     ]
     .concat();
     findings.sort_by_key(|finding| finding.state);
@@ -49,7 +51,11 @@ pub fn against_recording(facts: &MachineFacts) -> Option<Finding> {
 pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
     let over = Nanos::from_nanos(after.taken.as_nanos().saturating_sub(before.taken.as_nanos()));
     let mut findings = examine(after);
-    let between = [vec![cpu::steal_between(before, after, over)], events_between(before, after)];
+    let between = [
+        vec![cpu::steal_between(before, after, over)],
+        deadline::account_between(before, after, over).into_iter().collect(),
+        events_between(before, after),
+    ];
     for found in between.concat() {
         findings.retain(|finding| finding.check != found.check);
         findings.push(found);

@@ -67,7 +67,9 @@ const REALTIME: &str = r"
     dev/cpu/0/msr = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx7\0\0\0\0\0\0\0
     sys/kernel/debug/sched/fair_server/cpu0/runtime = 50000000
     sys/kernel/debug/sched/fair_server/cpu0/period = 1000000000
-    sys/kernel/debug/sched/debug = dl_rq[0]:\n  .dl_bw->bw                     : 996147\n  .dl_bw->total_bw               : 104856
+    sys/kernel/debug/sched/fair_server/cpu1/runtime = 50000000
+    sys/kernel/debug/sched/fair_server/cpu1/period = 1000000000
+    sys/kernel/debug/sched/debug = dl_rq[0]:\n  .dl_bw->bw                     : 996147\n  .dl_bw->total_bw               : 104856\ndl_rq[1]:\n  .dl_bw->total_bw               : 104856
     sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 0
     sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count = 0
     sys/class/thermal/thermal_zone0/type = x86_pkg_temp
@@ -357,6 +359,102 @@ fn what_killed_runs_have_left_is_a_warning_with_a_fix() {
     let left = "/proc/sys/kernel/sched_rr_timeslice_ms, tracing instance tactus-7-0";
     assert_eq!(found.fact, left);
     assert!(found.fix.is_some_and(|fix| fix.contains("tactus measure")));
+}
+
+/// A machine with two CPUs, whose fair servers reserve a tenth of a CPU together, and whose
+/// account shows `total` in units of 1/2^20 of a CPU.
+fn with_account(total: i64) -> FakeRoot {
+    let root = FakeRoot::new(OWN_NAMESPACES);
+    root.write("sys/devices/system/cpu/online", "0-1\n");
+    let mut account = String::new();
+    for cpu in 0..2 {
+        let server = format!("sys/kernel/debug/sched/fair_server/cpu{cpu}");
+        root.write(&format!("{server}/runtime"), "50000000\n");
+        root.write(&format!("{server}/period"), "1000000000\n");
+        account.push_str(&format!(
+            "dl_rq[{cpu}]:\n  .dl_bw->bw       : 996147\n  .dl_bw->total_bw       : {total}\n"
+        ));
+    }
+    root.write("sys/kernel/debug/sched/debug", account);
+    root
+}
+
+/// A thread with 250 ms in each second.
+fn put_deadline_thread(root: &FakeRoot) {
+    let stat = "77 (robot) S 1 77 77 0 -1 4194560 0 0 0 0 0 0 0 0 -101 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 6 0 0";
+    root.write("proc/77/stat", stat);
+    root.write("proc/77/task/77/stat", stat);
+    root.write("proc/77/task/77/sched", "dl.runtime : 250000000\ndl.deadline : 1000000000\n");
+}
+
+fn deadline_account(root: &FakeRoot) -> Finding {
+    let findings = examine(&read_with(root.path(), &calls(1000)));
+    findings.into_iter().find(|found| found.check == "deadline account").unwrap()
+}
+
+#[test]
+fn a_wrong_account_of_deadline_bandwidth_is_found() {
+    assert_eq!(deadline_account(&with_account(104_856)).state, State::Fine, "servers only");
+    let busy = with_account(104_856 + 262_144);
+    put_deadline_thread(&busy);
+    assert_eq!(deadline_account(&busy).state, State::Fine, "servers and a thread");
+
+    // The thread's bandwidth was subtracted twice.
+    let found = deadline_account(&with_account(104_856 - 262_144));
+    assert_eq!((found.state, &*found.fact), (State::Warning, "below zero on CPUs 0-1: -0.15 CPUs"));
+    assert!(found.effect.unwrap().contains("EBUSY"));
+    let fix = found.fix.unwrap();
+    assert!(fix.contains("cd /sys/fs/cgroup && echo +cpuset >cgroup.subtree_control"), "{fix}");
+    assert!(fix.contains("echo 1 >rebuild/cpuset.cpus"), "{fix}");
+
+    let found = deadline_account(&with_account(10_486));
+    assert_eq!(found.state, State::Warning);
+    assert_eq!(
+        found.fact,
+        "too low on CPUs 0-1: 0.01 CPUs, and their servers alone reserve 0.05 CPUs"
+    );
+}
+
+#[test]
+fn two_exclusive_cpusets_have_correct_accounts() {
+    // Each root domain has one CPU and its server: half of what both servers reserve.
+    assert_eq!(deadline_account(&with_account(52_428)).state, State::Fine);
+}
+
+#[test]
+fn bandwidth_of_an_ended_thread_is_a_leak_only_if_it_stays() {
+    let root = with_account(104_856 + 262_144);
+    let found = deadline_account(&root);
+    assert_eq!(found.state, State::Unknown, "{found:?}");
+    let before = read_with(root.path(), &calls(1000));
+    let mut after = before.clone();
+    let later =
+        |seconds: u64| Instant::from_nanos(before.taken.as_nanos() + seconds * 1_000_000_000);
+    let state_after =
+        |after: &MachineFacts| state(&examine_between(&before, after), "deadline account");
+    after.taken = later(2);
+    assert_eq!(state_after(&after), State::Unknown, "the thread's period may be longer");
+    after.taken = later(10);
+    assert_eq!(state_after(&after), State::Warning);
+    let mut gone = read_with(with_account(104_856).path(), &calls(1000));
+    gone.taken = later(10);
+    assert_eq!(state_after(&gone), State::Fine);
+}
+
+#[test]
+fn the_fix_for_a_wrong_account_fits_the_version_of_cgroups() {
+    let root = with_account(-1_000_000);
+    root.write("proc/self/cgroup", "3:cpuset:/\n0::/\n");
+    root.write(
+        "proc/self/mountinfo",
+        "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n",
+    );
+    root.write("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
+    let fix = deadline_account(&root).fix.unwrap();
+    assert!(
+        fix.contains("cd /sys/fs/cgroup/cpuset && old=$(cat cpuset.sched_load_balance)"),
+        "{fix}"
+    );
 }
 
 #[test]

@@ -173,6 +173,29 @@ pub struct SchedulingFacts {
     /// alone.
     #[serde(default)]
     pub deadline_reserved_ppm: Option<u64>,
+    /// An upper limit of the bandwidth that the threads of the deadline class have reserved,
+    /// those of the kernel included, in millionths of a CPU.
+    #[serde(default)]
+    pub deadline_threads_ppm: Option<u64>,
+    /// The kernel's accounts of deadline bandwidth; `None` if they cannot be read (debugfs).
+    #[serde(default)]
+    pub deadline_accounts: Option<Vec<DeadlineAccount>>,
+}
+
+/// The deadline bandwidth that the kernel has counted for some CPUs.
+///
+/// CPUs of one root domain share an account, and CPUs with equal accounts and servers share an
+/// entry: the kernel does not show which CPUs form a root domain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadlineAccount {
+    /// The CPUs.
+    pub cpus: CpuList,
+    /// The bandwidth reserved in the root domain of each of these CPUs, servers included, in
+    /// millionths of a CPU. Below zero, the kernel has subtracted more than it added.
+    pub reserved_ppm: i64,
+    /// The bandwidth that the servers of each of these CPUs (the fair server and that of
+    /// `sched_ext`) reserve, in millionths of a CPU; `None` if it cannot be read.
+    pub server_ppm: Option<u64>,
 }
 
 /// The permissions of this process.
@@ -253,6 +276,12 @@ pub struct CgroupFacts {
     pub quota_period_us: Option<u64>,
     /// The directory of the group that restricts CPUs.
     pub cpuset_directory: Option<String>,
+    /// The mount point of the hierarchy of that group.
+    #[serde(default)]
+    pub cpuset_mount: Option<String>,
+    /// The version of that hierarchy.
+    #[serde(default)]
+    pub cpuset_version: Option<u8>,
     /// The CPUs that the group allows.
     pub cpuset: Option<CpuList>,
 }
@@ -377,6 +406,17 @@ impl MachineFacts {
             "deadline reserved",
             &self.scheduling.deadline_reserved_ppm.map(|ppm| format!("{ppm} ppm")),
         );
+        rows.text(
+            "deadline threads",
+            &self.scheduling.deadline_threads_ppm.map(|ppm| format!("at most {ppm} ppm")),
+        );
+        let accounts = self.scheduling.deadline_accounts.as_ref().map(|accounts| {
+            let entry = |account: &DeadlineAccount| {
+                format!("{} ppm on CPUs {}", account.reserved_ppm, account.cpus)
+            };
+            accounts.iter().map(entry).collect::<Vec<String>>()
+        });
+        rows.words("deadline accounts", accounts.as_deref());
         rows.group = "Permission";
         rows.text("program", &self.permission.program);
         rows.words("program's capabilities", self.permission.program_capabilities.as_deref());
@@ -408,6 +448,8 @@ impl MachineFacts {
         });
         rows.text("quota", &quota);
         rows.text("cpuset directory", &self.cgroup.cpuset_directory);
+        rows.text("cpuset mount", &self.cgroup.cpuset_mount);
+        rows.text("cpuset version", &self.cgroup.cpuset_version);
         rows.list("cpuset", self.cgroup.cpuset.as_ref());
         rows.group = "Memory";
         rows.bytes("total", self.memory.total);

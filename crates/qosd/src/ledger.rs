@@ -170,7 +170,10 @@ fn return_to_policy(line: &Line) -> bool {
     };
     let Ok(descriptor) = subject.descriptor().try_clone() else { return false };
     let thread = ThreadRef::PidFd(descriptor);
-    let is_granted = matches!(thread.scheduling(), Ok(Scheduling::Deadline { .. }));
+    let is_granted = matches!(
+        thread.scheduling(),
+        Ok(Scheduling::Deadline { .. } | Scheduling::Fifo(_) | Scheduling::RoundRobin(_))
+    );
     subject.started() == line.started
         && is_granted
         && matches!(thread.schedule_exactly(before), Ok(None))

@@ -13,6 +13,7 @@ mod calls;
 mod closer;
 mod connection;
 mod elastic;
+mod kept;
 mod ledger;
 pub mod listener;
 pub mod machine;

@@ -15,6 +15,7 @@ use tactus_rt::ThreadRef;
 use tactus_sys::SysError;
 use tactus_sys::poller::{Interest, Poller};
 
+use crate::kept::Kept;
 use crate::ledger::Ledger;
 use crate::metered::Metered;
 use crate::policy::Caps;
@@ -110,7 +111,9 @@ struct Held {
     need: Need,
     terms: Terms,
     /// `None` while it waits for its first grant.
-    kept: Option<Reserve>,
+    kept: Option<Kept>,
+    /// Whether somebody else keeps the grant.
+    is_elsewhere: bool,
     metered: Option<Metered>,
     /// How often followers want a report.
     every: Option<Nanos>,
@@ -155,6 +158,33 @@ impl Manager {
         need: Need,
         now: Moment,
     ) -> Result<ReserveId, NotReserved> {
+        self.admit(client, subject, need, false, now)
+    }
+
+    /// Like [`reserve`](Self::reserve) for a caller that itself keeps the thread to what it has:
+    /// the manager counts it and gives it its share, and leaves the thread's policy alone, except
+    /// for the repair after a kill. [`grant`](Self::grant) has what the thread has now.
+    ///
+    /// # Errors
+    /// Those of [`reserve`](Self::reserve).
+    pub fn allot(
+        &mut self,
+        client: &Client,
+        subject: Subject,
+        need: Need,
+        now: Moment,
+    ) -> Result<ReserveId, NotReserved> {
+        self.admit(client, subject, need, true, now)
+    }
+
+    fn admit(
+        &mut self,
+        client: &Client,
+        subject: Subject,
+        need: Need,
+        is_elsewhere: bool,
+        now: Moment,
+    ) -> Result<ReserveId, NotReserved> {
         let terms = capped(need.check()?, client.caps);
         subject.check_owner(client.user)?;
         let thread = subject.id().0;
@@ -178,9 +208,16 @@ impl Manager {
             need,
             terms,
             kept: None,
+            is_elsewhere,
         };
+        // Its keeper gives it a policy at once.
+        let noted = if is_elsewhere { note(&held, self.ledger.as_mut()) } else { Ok(()) };
         self.held.insert(reserve, held);
         self.threads.insert(thread);
+        if noted.is_err() {
+            self.end(reserve, thread_ended(), now);
+            return Err(NotASubject::Missing.into());
+        }
         self.settle(now);
         // A refusal of the kernel is the answer to this request.
         let refused = self.notices.extract_if(.., |notice| {
@@ -479,20 +516,29 @@ fn first_grant(
     ledger: Option<&mut Ledger>,
     capacity: Capacity,
 ) -> Result<(), Refused> {
-    let thread = ThreadRef::PidFd(held.subject.descriptor().try_clone()?);
-    if let Some(ledger) = ledger {
-        let noted = ledger.note(&held.subject, thread.scheduling()?);
-        noted.map_err(|error| Refused::Rungs {
-            rungs: vec![tactus_reserve::RefusedRung {
-                rung: Rung::Deadline,
-                reason: format!("the manager cannot note the thread in its state file: {error}"),
-                fix: None,
-            }],
-            largest_cost: None,
-        })?;
+    if held.is_elsewhere {
+        held.kept = Some(Kept::Elsewhere(capacity));
+        return Ok(());
     }
-    held.kept = Some(Reserve::grant(thread, capacity, &[Rung::Deadline])?);
+    let thread = ThreadRef::PidFd(held.subject.descriptor().try_clone()?);
+    note(held, ledger)?;
+    held.kept = Some(Kept::Here(Box::new(Reserve::grant(thread, capacity, &[Rung::Deadline])?)));
     Ok(())
+}
+
+/// Notes the policy of a thread, for the repair after a kill.
+fn note(held: &Held, ledger: Option<&mut Ledger>) -> Result<(), Refused> {
+    let Some(ledger) = ledger else { return Ok(()) };
+    let thread = ThreadRef::PidFd(held.subject.descriptor().try_clone()?);
+    let noted = ledger.note(&held.subject, thread.scheduling()?);
+    noted.map_err(|error| Refused::Rungs {
+        rungs: vec![tactus_reserve::RefusedRung {
+            rung: Rung::Deadline,
+            reason: format!("the manager cannot note the thread in its state file: {error}"),
+            fix: None,
+        }],
+        largest_cost: None,
+    })
 }
 
 fn thread_ended() -> What {

@@ -16,6 +16,7 @@ pub mod error;
 pub mod facts;
 pub mod file_mapping;
 pub mod filesystem;
+pub mod identity;
 pub mod idle_states;
 pub mod leash;
 pub mod local_socket;

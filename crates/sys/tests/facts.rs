@@ -224,6 +224,30 @@ fn temperatures_deadlines_and_smis() {
 }
 
 #[test]
+fn the_accounts_of_deadline_bandwidth_are_read_by_cpu() {
+    let root = FakeRoot::new(DESKTOP);
+    assert_eq!(read(root.path()).scheduling.deadline_accounts, None);
+    // The kernel prints a wrapped account as a negative number.
+    let domain = |cpu: u32, total: i64| {
+        format!("cpu#{cpu}, 2596.120 MHz\n\ndl_rq[{cpu}]:\n  .dl_bw->total_bw    : {total}\n")
+    };
+    let account = [domain(0, 104_857), domain(1, 104_857), domain(2, -262_144)].concat();
+    root.write("sys/kernel/debug/sched/debug", account);
+    let accounts = || read(root.path()).scheduling.deadline_accounts.unwrap();
+    let listed: Vec<(String, i64, Option<u64>)> = accounts()
+        .into_iter()
+        .map(|account| (account.cpus.to_string(), account.reserved_ppm, account.server_ppm))
+        .collect();
+    let expected = [("0-1", 99_999, Some(0)), ("2", -250_000, Some(0))];
+    assert_eq!(listed, expected.map(|(cpus, total, server)| (cpus.to_owned(), total, server)));
+    root.write("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n");
+    root.write("sys/kernel/debug/sched/fair_server/cpu0/period", "1000000000\n");
+    let servers: Vec<Option<u64>> =
+        accounts().into_iter().map(|account| account.server_ppm).collect();
+    assert_eq!(servers, [Some(50_000), None, None], "those of CPUs 1 and 2 cannot be read");
+}
+
+#[test]
 fn programs_are_unknown_if_not_all_are_visible() {
     let hidden = DESKTOP.replace("proc/1/stat", "proc/2/stat");
     let facts = read(FakeRoot::new(&hidden).path());

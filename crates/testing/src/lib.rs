@@ -40,6 +40,8 @@ pub enum Need {
     Browser,
     /// Programs for comparison or as loads: perf, stress-ng, python3.
     Peers,
+    /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
+    Sound,
     /// The tools for building kernels, and the Python package `perfetto`.
     Tools,
     /// The results of `cargo xtask dist`, in the folder that `TACTUS_DIST` names.
@@ -52,12 +54,13 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
         Self::Browser,
         Self::Peers,
+        Self::Sound,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -72,6 +75,7 @@ impl Need {
             Self::Guest => "guest",
             Self::Browser => "browser",
             Self::Peers => "peers",
+            Self::Sound => "sound",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",

@@ -7,7 +7,8 @@ use tactus_app::{Error, ErrorKind};
 use tactus_model::format;
 use tactus_model::time::Nanos;
 use tactus_qos::SOCKET;
-use tactus_qosd::{BadLedger, NotStarted, POLICY, Places, STATE};
+use tactus_qosd::{BadLedger, ManagerHandle, NotStarted, POLICY, Places, Policy, STATE};
+use tactus_rtkit::{Bus, Managed, Served};
 
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
@@ -39,6 +40,10 @@ pub(crate) struct QosdArguments {
     /// End after this long without connections, e.g. 1min; systemd starts the manager again when a program connects
     #[arg(long, value_name = "DURATION")]
     idle_exit: Option<Nanos>,
+    /// Serve rtkit's interface on the system's message bus too: threads with a priority are admitted
+    /// by CPU time, and become ordinary when they use more (docs/rtkit.md)
+    #[arg(long)]
+    rtkit: bool,
     #[command(flatten)]
     quietness: Quietness,
 }
@@ -58,6 +63,9 @@ pub(crate) fn run(arguments: &QosdArguments) -> CommandResult {
         let count = format::counted(found.returned.len() as u64, "thread");
         say!("repair: returned {count} that a killed manager had left to their policy");
     }
+    // A thread with a reserve starts no others, so this comes before the server's own.
+    let served = arguments.rtkit.then(|| serve_rtkit(server.handle(), found.policy.clone()));
+    let _served = served.transpose()?;
     let own = found.policy.own.map(|own| (own, server.reserve_own(own)));
     if let Some((own, Err(refused))) = own {
         say!("warning: the manager runs without its own reserve of {own}: {refused}");
@@ -72,6 +80,15 @@ pub(crate) fn run(arguments: &QosdArguments) -> CommandResult {
         .quietness
         .note(format_args!("serving {socket}; {capacity} of a CPU may be reserved, of {cpus}"));
     server.run(arguments.idle_exit).map_err(CommandError::internal)
+}
+
+/// Serves rtkit's interface until the result is dropped.
+fn serve_rtkit(manager: ManagerHandle, policy: Policy) -> Result<Served, CommandError> {
+    let admission = Box::new(Managed::new(manager, policy));
+    tactus_rtkit::serve(&Bus::System, tactus_rtkit::Policy::default(), admission).map_err(|error| {
+        let error = Error::new(ErrorKind::Unavailable, error);
+        error.with_hint("does rtkit-daemon run? stop it: systemctl stop rtkit-daemon").into()
+    })
 }
 
 fn not_started(error: NotStarted) -> CommandError {

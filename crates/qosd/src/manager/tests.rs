@@ -181,3 +181,19 @@ fn a_state_file_that_others_can_write_is_not_believed() {
     let refused = Ledger::open(&folder.path().join("threads")).unwrap_err().to_string();
     assert!(refused.contains("can be written by others"), "{refused}");
 }
+
+#[test]
+fn a_thread_that_others_keep_counts_and_has_its_own_policy() {
+    let sleeper = Sleeper::start();
+    let mut manager = manager();
+    let (own, now) = (client(user()), clock::now());
+    let allotted = manager.allot(&own, sleeper.subject(), need(3), now).unwrap();
+    assert_eq!(sleeper.policy(), "other");
+    let grant = manager.grant(allotted).unwrap();
+    assert_eq!((grant.cost, grant.rung.as_str()), (Nanos::from_micros(300), "priority"));
+    assert_eq!(manager.reserves().len(), 1);
+    let again = manager.allot(&own, sleeper.subject(), need(3), now);
+    assert_eq!(again, Err(NotReserved::Reserved(sleeper.id.0)));
+    manager.release(&own, allotted, now).unwrap();
+    assert_eq!((manager.reserves().len(), sleeper.policy().as_str()), (0, "other"));
+}

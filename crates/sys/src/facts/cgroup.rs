@@ -21,6 +21,8 @@ pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
         quota_period_us: quota.flatten().map(|quota| quota.period_us),
         cpuset: cpuset.as_ref().and_then(|group| confined(group, tree)),
         cpu_directory: cpu.map(|group| group.directory),
+        cpuset_version: cpuset.as_ref().map(|group| group.version),
+        cpuset_mount: cpuset.as_ref().map(|group| group.mount.clone()),
         cpuset_directory: cpuset.map(|group| group.directory),
     }
 }

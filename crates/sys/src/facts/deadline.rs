@@ -1,31 +1,76 @@
 //! The bandwidth that the deadline class has reserved.
 //!
-//! The kernel's own account is in `/sys/kernel/debug/sched/debug` (`kernel/sched/debug.c`);
+//! The kernel's own accounts are in `/sys/kernel/debug/sched/debug` (`kernel/sched/debug.c`);
 //! if it cannot be read, the `sched` files of deadline tasks show their parameters.
+
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::DeadlineAccount;
 
 use super::Tree;
 
 /// The unit in which the kernel counts bandwidth: this fraction of a CPU (`BW_SHIFT`,
 /// `kernel/sched/sched.h`).
-const BANDWIDTH_UNIT: u64 = 1 << 20;
+const BANDWIDTH_UNIT: i128 = 1 << 20;
 
-/// Millionths of a CPU that are reserved in the root domain of the first CPU, including
-/// fair servers; `None` if the kernel's account cannot be read.
-pub(super) fn reserved_ppm(tree: &Tree<'_>) -> Option<u64> {
-    // The first CPU's part comes first, and one CPU is enough.
-    let account = tree.beginning("sys/kernel/debug/sched/debug", FIRST_PART)?;
-    let bandwidth: u64 = account
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(".dl_bw->total_bw")?.trim().strip_prefix(':'))?
-        .trim()
-        .parse()
-        .ok()?;
-    bandwidth.checked_mul(1_000_000)?.checked_div(BANDWIDTH_UNIT)
+const DIRECTORY: &str = "sys/kernel/debug/sched";
+
+/// The servers that reserve bandwidth on each CPU for tasks of other classes: since Linux 6.12
+/// and 7.0.
+const SERVERS: [&str; 2] = ["fair_server", "ext_server"];
+
+/// The kernel's accounts of all CPUs; `None` if they cannot be read.
+pub(super) fn accounts(tree: &Tree<'_>) -> Option<Vec<DeadlineAccount>> {
+    let text = tree.text(&format!("{DIRECTORY}/debug"))?;
+    let mut accounts: Vec<DeadlineAccount> = Vec::new();
+    for (cpu, reserved_ppm) in totals(&text) {
+        let server_ppm = servers_ppm(tree, cpu);
+        let same = |account: &&mut DeadlineAccount| {
+            (account.reserved_ppm, account.server_ppm) == (reserved_ppm, server_ppm)
+        };
+        match accounts.iter_mut().find(same) {
+            Some(account) => account.cpus = account.cpus.iter().chain([cpu]).collect(),
+            None => {
+                let cpus = CpuList::from_iter([cpu]);
+                accounts.push(DeadlineAccount { cpus, reserved_ppm, server_ppm });
+            }
+        }
+    }
+    Some(accounts).filter(|accounts| !accounts.is_empty())
 }
 
-/// How many bytes of the account hold the first CPU's part, unless there are very many
-/// groups.
-const FIRST_PART: u64 = 256 << 10;
+/// Millionths of a CPU that are reserved in the root domain of the first CPU, servers included;
+/// `None` if they are unknown or the account is below zero.
+pub(super) fn reserved_ppm(accounts: Option<&[DeadlineAccount]>) -> Option<u64> {
+    u64::try_from(accounts?.first()?.reserved_ppm).ok()
+}
+
+/// Each CPU with the total of its root domain, in millionths of a CPU.
+///
+/// The kernel counts in an unsigned number that it prints as a signed one.
+fn totals(text: &str) -> impl Iterator<Item = (u32, i64)> {
+    let mut cpu = None;
+    text.lines().filter_map(move |line| {
+        let line = line.trim();
+        if let Some(number) = line.strip_prefix("dl_rq[") {
+            cpu = number.strip_suffix("]:")?.parse().ok();
+            return None;
+        }
+        let total = line.strip_prefix(".dl_bw->total_bw")?.trim().strip_prefix(':')?;
+        let total: i64 = total.trim().parse().ok()?;
+        let ppm = (i128::from(total) * 1_000_000).div_euclid(BANDWIDTH_UNIT);
+        Some((cpu?, i64::try_from(ppm).unwrap_or(if ppm < 0 { i64::MIN } else { i64::MAX })))
+    })
+}
+
+/// What the servers of a CPU reserve together; `None` if one of them cannot be read. A kernel
+/// without servers has no directories of them.
+fn servers_ppm(tree: &Tree<'_>, cpu: u32) -> Option<u64> {
+    let present = SERVERS.iter().map(|server| format!("{DIRECTORY}/{server}"));
+    present.filter(|directory| tree.has(directory)).try_fold(0_u64, |sum, directory| {
+        let value = |file: &str| tree.value::<u64>(&format!("{directory}/cpu{cpu}/{file}"));
+        sum.checked_add(ppm(value("runtime")?, value("period")?)?)
+    })
+}
 
 /// The maximum bandwidth that a task may have reserved, in millionths of a CPU, from
 /// its `sched` file.
@@ -38,5 +83,9 @@ pub(super) fn task_ppm(tree: &Tree<'_>, directory: &str) -> Option<u64> {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(name))?;
         line.trim().strip_prefix(':')?.trim().parse().ok()
     };
-    value("dl.runtime")?.checked_mul(1_000_000)?.checked_div(value("dl.deadline")?)
+    ppm(value("dl.runtime")?, value("dl.deadline")?)
+}
+
+fn ppm(runtime: u64, period: u64) -> Option<u64> {
+    runtime.checked_mul(1_000_000)?.checked_div(period)
 }

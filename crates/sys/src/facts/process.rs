@@ -30,11 +30,14 @@ pub(super) struct Programs {
     /// The maximum bandwidth that they have reserved; `None` if it is unknown for one
     /// of them.
     pub deadline_ppm: Option<u64>,
+    /// The same with the threads of the kernel and of this measurement.
+    pub deadline_threads_ppm: Option<u64>,
 }
 
 /// Looks at all processes, if all of them are visible.
 ///
-/// This process and its descendants do not count: they belong to the measurement.
+/// This process and its descendants belong to the measurement; they count only where bandwidth
+/// is compared with the kernel's account.
 pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
     // In a container only its own processes are visible, and with `hidepid` only the
     // user's.
@@ -49,25 +52,27 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
     let own =
         tree.text("proc/self/stat").and_then(|stat| stat.split_once(' ')?.0.parse::<u64>().ok());
     let (mut irqbalance, mut realtime_tasks, mut recordings) = (false, Vec::new(), 0);
-    let (mut deadline_tasks, mut deadline_ppm) = (0, Some(0_u64));
+    let (mut deadline_tasks, mut deadline_ppm, mut deadline_threads_ppm) = (0, Some(0), Some(0));
     for (process, first) in &tasks {
-        if first.of_kernel || own.is_some_and(|own| is_below(first.id, own, &parents)) {
-            continue;
-        }
-        irqbalance |= first.name == "irqbalance";
+        let other_program =
+            !first.of_kernel && !own.is_some_and(|own| is_below(first.id, own, &parents));
+        irqbalance |= other_program && first.name == "irqbalance";
         let threads = tree.numbered(&format!("{process}/task"), "").unwrap_or_default();
         for (place, thread) in threads.iter().filter_map(|place| Some((place, task(tree, place)?)))
         {
             if thread.policy == DEADLINE {
-                deadline_tasks += 1;
-                deadline_ppm = deadline_ppm
-                    .zip(deadline::task_ppm(tree, place))
-                    .and_then(|(all, one)| all.checked_add(one));
+                let ppm = deadline::task_ppm(tree, place);
+                deadline_threads_ppm = sum(deadline_threads_ppm, ppm);
+                if other_program {
+                    deadline_tasks += 1;
+                    deadline_ppm = sum(deadline_ppm, ppm);
+                }
             }
-            if thread.name == DRAINER {
-                recordings += 1;
-            } else if thread.name != LEVEL_WATCHER {
-                realtime_tasks.extend(thread.realtime());
+            match other_program {
+                true if thread.name == DRAINER => recordings += 1,
+                true if thread.name == LEVEL_WATCHER => {}
+                true => realtime_tasks.extend(thread.realtime()),
+                false => {}
             }
         }
     }
@@ -79,7 +84,13 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
         recordings: Some(recordings),
         deadline_tasks: Some(deadline_tasks),
         deadline_ppm,
+        deadline_threads_ppm,
     }
+}
+
+/// The sum of two values that are both known.
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one?.checked_add(other?)
 }
 
 /// Whether a process is `ancestor` or one of its descendants.

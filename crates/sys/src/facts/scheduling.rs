@@ -7,6 +7,7 @@ use super::process::Programs;
 use super::{Tree, deadline};
 
 pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
+    let accounts = deadline::accounts(tree);
     let rt_runtime_us = tree.value("proc/sys/kernel/sched_rt_runtime_us");
     SchedulingFacts {
         rt_period_us: tree.value("proc/sys/kernel/sched_rt_period_us"),
@@ -26,7 +27,10 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         fair_server_runtime: fair_server(tree, "runtime"),
         fair_server_period: fair_server(tree, "period"),
         deadline_tasks: programs.deadline_tasks,
-        deadline_reserved_ppm: deadline::reserved_ppm(tree).or(programs.deadline_ppm),
+        deadline_reserved_ppm: deadline::reserved_ppm(accounts.as_deref())
+            .or(programs.deadline_ppm),
+        deadline_threads_ppm: programs.deadline_threads_ppm,
+        deadline_accounts: accounts,
         left_behind: None,
     }
 }

@@ -61,13 +61,6 @@ impl<'r> Tree<'r> {
         Some(bytes)
     }
 
-    /// The beginning of a text file, at most `limit` bytes; the last character may be cut.
-    pub(crate) fn beginning(&self, path: &str, limit: u64) -> Option<String> {
-        let mut bytes = Vec::new();
-        self.opened(path, fs::File::open).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
     /// The text of a file, without leading and trailing white space and NUL.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let mut bytes = Vec::new();
