@@ -1,0 +1,78 @@
+//! Two network namespaces with a virtual link between them, for tests and experiments.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::AsFd;
+
+use tactus_sys::SysError;
+use tactus_sys::network::{LinkEnd, NetworkNamespace, RouteSocket, interface_index};
+
+use crate::Local;
+
+/// Two network namespaces with a virtual link between them. They have no name and no route to
+/// the machine's network, and the kernel removes them with the process, however it ends.
+#[derive(Debug)]
+pub struct Pair {
+    near: NetworkNamespace,
+    far: NetworkNamespace,
+    interface: u32,
+}
+
+/// The names of the interface in both namespaces.
+const INTERFACE: &str = "tactus0";
+const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const PREFIX: u8 = 24;
+/// The addresses of libraries begin here.
+const LIBRARIES: u8 = 16;
+
+impl Pair {
+    /// Makes a pair whose link has `queues` queues.
+    ///
+    /// # Errors
+    /// `EPERM`: the process does not have `CAP_SYS_ADMIN` or `CAP_NET_ADMIN`. `EOPNOTSUPP`: the
+    /// kernel has no veth driver.
+    pub fn make(queues: u32) -> Result<Self, SysError> {
+        let (near, far) = (NetworkNamespace::new()?, NetworkNamespace::new()?);
+        let interface = near.within(|| {
+            let mut routes = RouteSocket::open()?;
+            let end = |last| LinkEnd { name: INTERFACE, mac: [2, 0, 0, 0, 0, last] };
+            routes.add_link(end(1), end(2), far.as_fd(), queues)?;
+            let interface = interface_index(INTERFACE)?;
+            routes.take_up(interface, NEAR, PREFIX)?;
+            Ok::<u32, SysError>(interface)
+        })?;
+        far.within(|| RouteSocket::open()?.take_up(interface_index(INTERFACE)?, FAR, PREFIX))?;
+        Ok(Self { near, far, interface })
+    }
+
+    /// The namespace of those that send.
+    pub const fn near(&self) -> &NetworkNamespace {
+        &self.near
+    }
+
+    /// The namespace of those that receive.
+    pub const fn far(&self) -> &NetworkNamespace {
+        &self.far
+    }
+
+    /// The index of the interface in the near namespace.
+    pub const fn interface(&self) -> u32 {
+        self.interface
+    }
+
+    /// The address of the far end.
+    pub const fn peer(port: u16) -> SocketAddrV4 {
+        SocketAddrV4::new(FAR, port)
+    }
+
+    /// Addresses at the near end for library `number`, from 0 to 200.
+    pub fn library(number: u8) -> Local {
+        let last = LIBRARIES.saturating_add(number);
+        Local {
+            mac: [2, 0, 0, 0, 1, last],
+            address: Ipv4Addr::new(10, 77, 0, last),
+            prefix: PREFIX,
+            port: 7,
+        }
+    }
+}
