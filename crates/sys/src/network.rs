@@ -2,16 +2,22 @@
 //! protocols.
 
 mod namespace;
+mod napi;
 mod packet;
 mod route;
 mod stamp;
 mod xdp;
 
 pub use namespace::NetworkNamespace;
+pub use napi::receive_in_threads;
 pub use packet::{PacketSocket, Protocol};
 pub use route::{LinkEnd, RouteSocket};
 pub use stamp::StampedSocket;
 pub use xdp::XdpTransmitter;
+
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use crate::error::SysError;
 
@@ -25,13 +31,12 @@ pub type Mac = [u8; 6];
 /// `ENODEV`: there is no such interface.
 #[doc(alias = "SIOCGIFINDEX")]
 pub fn interface_index(name: &str) -> Result<u32, SysError> {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType};
-    let socket = rustix::net::socket_with(
-        AddressFamily::INET,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(SysError::of("socket"))?;
-    rustix::net::netdevice::name_to_index(socket, name).map_err(SysError::of("if_nametoindex"))
+    rustix::net::netdevice::name_to_index(name_socket()?, name)
+        .map_err(SysError::of("if_nametoindex"))
+}
+
+/// A socket for requests about interfaces of the calling thread's namespace.
+fn name_socket() -> Result<OwnedFd, SysError> {
+    rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+        .map_err(SysError::of("socket"))
 }

@@ -3,8 +3,8 @@
 //! A [`Udp`] is a whole network stack (Ethernet, ARP, IPv4, UDP: [smoltcp]) over a raw
 //! [`Link`] to an interface. All its work is done by the thread that calls it, so that work is
 //! scheduled and charged as that thread: a reserve for the thread covers its packets. Mercer,
-//! Zelenka and Rajkumar (*Processor Capacity Reserves*, CMU-CS-94-165, 1994) call that a socket
-//! library.
+//! Zelenka and Rajkumar (*On Predictable Operating System Protocol Processing*, CMU-CS-94-165,
+//! 1994) call that a socket library.
 //!
 //! `docs/networking.md` says when it pays.
 //!

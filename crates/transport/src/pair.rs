@@ -2,9 +2,13 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use tactus_model::recording::ThreadId;
 use tactus_sys::SysError;
-use tactus_sys::network::{LinkEnd, NetworkNamespace, RouteSocket, interface_index};
+use tactus_sys::network::{
+    LinkEnd, NetworkNamespace, RouteSocket, interface_index, receive_in_threads,
+};
 
 use crate::Local;
 
@@ -14,11 +18,13 @@ use crate::Local;
 pub struct Pair {
     near: NetworkNamespace,
     far: NetworkNamespace,
+    name: String,
     interface: u32,
 }
 
-/// The names of the interface in both namespaces.
-const INTERFACE: &str = "tactus0";
+/// Pairs that this process has made: threads of the kernel are found by the interface's name.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const PREFIX: u8 = 24;
@@ -33,16 +39,27 @@ impl Pair {
     /// kernel has no veth driver.
     pub fn make(queues: u32) -> Result<Self, SysError> {
         let (near, far) = (NetworkNamespace::new()?, NetworkNamespace::new()?);
+        // At most 15 bytes, the limit of the kernel.
+        let made = MADE.fetch_add(1, Ordering::Relaxed) % 10_000;
+        let name = format!("t{}n{made}", std::process::id());
         let interface = near.within(|| {
             let mut routes = RouteSocket::open()?;
-            let end = |last| LinkEnd { name: INTERFACE, mac: [2, 0, 0, 0, 0, last] };
+            let end = |last| LinkEnd { name: &name, mac: [2, 0, 0, 0, 0, last] };
             routes.add_link(end(1), end(2), far.as_fd(), queues)?;
-            let interface = interface_index(INTERFACE)?;
+            let interface = interface_index(&name)?;
             routes.take_up(interface, NEAR, PREFIX)?;
             Ok::<u32, SysError>(interface)
         })?;
-        far.within(|| RouteSocket::open()?.take_up(interface_index(INTERFACE)?, FAR, PREFIX))?;
-        Ok(Self { near, far, interface })
+        far.within(|| RouteSocket::open()?.take_up(interface_index(&name)?, FAR, PREFIX))?;
+        Ok(Self { near, far, name, interface })
+    }
+
+    /// Makes the kernel work on packets to the far end in threads of its own, and returns them.
+    ///
+    /// # Errors
+    /// See [`receive_in_threads`].
+    pub fn receive_in_threads(&self) -> Result<Vec<ThreadId>, SysError> {
+        receive_in_threads(&self.near, &self.far, &self.name)
     }
 
     /// The namespace of those that send.

@@ -87,3 +87,14 @@ fn needs_root_a_peer_that_does_not_exist_is_an_error() {
     udp.send_to(b"?", "10.77.0.99:1".parse().unwrap()).unwrap();
     assert_eq!(udp.flush(), Err(tactus_transport::TransportError::Unresolved));
 }
+
+#[test]
+fn needs_root_packets_are_received_in_threads_of_the_kernel() {
+    let Some((pair, socket)) = pair() else { return };
+    match pair.receive_in_threads() {
+        Ok(threads) => assert!(!threads.is_empty()),
+        Err(error) => return skip(Need::Machine, format!("threaded NAPI: {error}")),
+    }
+    let link = pair.near().within(|| PacketLink::open(pair.interface())).unwrap();
+    library(link, 0, &socket);
+}
