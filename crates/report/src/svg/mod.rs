@@ -20,6 +20,7 @@ pub mod series;
 pub mod style;
 pub mod tail;
 pub mod timeline;
+pub mod usage;
 
 use std::fmt::Write;
 
