@@ -60,7 +60,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s q -l quiet -d '
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
@@ -73,6 +73,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-packets -d 'The packets of a burst, 1 KiB each: 1 to 1000 [default: 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-work -d 'The computation of a burst, in CPU time [default: 3ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-rivals -d 'Low-priority senders of the same bursts, by the same path: 0 to 16 [default: 0]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l relay-policy -d 'Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-receive -d 'Where the kernel works on received packets: softirq (here the sender\'s thread), thread (a kernel thread per queue: threaded NAPI) [default: softirq]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l napi-policy -d 'Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
@@ -119,7 +127,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_s
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
@@ -132,6 +140,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-packets -d 'The packets of a burst, 1 KiB each: 1 to 1000 [default: 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-work -d 'The computation of a burst, in CPU time [default: 3ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-rivals -d 'Low-priority senders of the same bursts, by the same path: 0 to 16 [default: 0]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l relay-policy -d 'Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-receive -d 'Where the kernel works on received packets: softirq (here the sender\'s thread), thread (a kernel thread per queue: threaded NAPI) [default: softirq]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l napi-policy -d 'Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
@@ -180,7 +196,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
@@ -193,6 +209,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'T
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-packets -d 'The packets of a burst, 1 KiB each: 1 to 1000 [default: 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-work -d 'The computation of a burst, in CPU time [default: 3ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-rivals -d 'Low-priority senders of the same bursts, by the same path: 0 to 16 [default: 0]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l relay-policy -d 'Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-receive -d 'Where the kernel works on received packets: softirq (here the sender\'s thread), thread (a kernel thread per queue: threaded NAPI) [default: softirq]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l napi-policy -d 'Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
@@ -399,19 +423,20 @@ always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "causes" -d 'Record kernel events and explain late samples'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "load" -d 'Run the workers of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "load-worker" -d 'Run one worker of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "causes" -d 'Record kernel events and explain late samples'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "load" -d 'Run the workers of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "load-worker" -d 'Run one worker of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -432,6 +457,11 @@ always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -451,6 +481,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "causes" -d 'Record kernel events and explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Run the workers of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
@@ -482,6 +513,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "causes" -d 'Record kernel events and explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Run the workers of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
