@@ -86,6 +86,7 @@ impl ForeignTask {
             scope: Vec::new(),
             worst: Vec::new(),
             usage: TaskUsage::default(),
+            use_over_time: Vec::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 16] = [
+pub const EXPERIMENTS: [(&str, &str); 18] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
@@ -12,6 +12,8 @@ pub const EXPERIMENTS: [(&str, &str); 16] = [
         "papers/latency-method-guests",
         include_str!("../../../experiments/papers/latency-method-guests.toml"),
     ),
+    ("papers/reserves", include_str!("../../../experiments/papers/reserves.toml")),
+    ("papers/reserves-receive", include_str!("../../../experiments/papers/reserves-receive.toml")),
     ("papers/tick-rates", include_str!("../../../experiments/papers/tick-rates.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/frames-guests", include_str!("../../../experiments/papers/frames-guests.toml")),

@@ -6,11 +6,12 @@ use crate::block_requests::BlockRequests;
 use crate::frames::Rate;
 use crate::guest::Guest;
 use crate::load::{LoadPlan, NotInGuest};
+use crate::net::NetProbe;
 use crate::origin::ImportedCell;
 use crate::policy::{Policy, Quanta};
 use crate::probe::{Interval, Probe, SleepMethod, TaskKind, Work};
 use crate::quantum::Quantum;
-use crate::time::Nanos;
+use crate::time::{ClockName, Nanos};
 use crate::traced::TracedEvents;
 
 /// Where a cell runs.
@@ -83,7 +84,7 @@ pub enum Inconsistent {
         /// The sleep method.
         sleep: SleepMethod,
         /// The requested clock.
-        clock: crate::time::ClockName,
+        clock: ClockName,
         /// The clocks it supports.
         choices: String,
     },
@@ -115,6 +116,32 @@ pub enum Inconsistent {
         "work = \"{0}\" applies to tasks that sleep, and probe = \"sort\" never sleeps; remove it"
     )]
     SortsWork(Work),
+    /// The net probe needs network namespaces.
+    #[error("probe = \"net\" runs on the host only; remove the guest kernel")]
+    NetInGuest,
+    /// The kernel stamps packets by the realtime clock.
+    #[error(
+        "clock = \"{0}\" cannot be compared with the stamps of packets; use clock = \"realtime\""
+    )]
+    StampClock(ClockName),
+    /// The net probe has a single sender.
+    #[error("tasks-per-cpu = {0} does not apply to probe = \"net\", which has one sender; use 1")]
+    OneSender(u32),
+    /// A sender computes a fixed amount before each burst.
+    #[error("work = \"{0}\" does not apply to probe = \"net\"; use net-work")]
+    SendersWork(Work),
+    /// A burst takes longer than the time to the next.
+    #[error("net-work = \"{0}\" leaves no time in net-period = \"{1}\"; use less")]
+    BurstWork(Nanos, Nanos),
+    /// The number of rivals is out of range.
+    #[error("net-rivals = {0} is out of range; write 0 to {max}", max = NetProbe::RIVALS_MAX)]
+    Rivals(u32),
+    /// The stamps of the packets do not fit into a socket.
+    #[error(
+        "the window has {0} packets; the limit is {max}: use a shorter duration, a longer net-period or fewer net-packets",
+        max = NetProbe::PACKETS_MAX
+    )]
+    TooManyPackets(u64),
     /// The load cannot run on the target.
     #[error(transparent)]
     NotInGuest(#[from] NotInGuest),
@@ -169,6 +196,32 @@ impl Cell {
         self.warmup + self.duration + traced
     }
 
+    fn check_net(&self, net: &NetProbe) -> Result<(), Inconsistent> {
+        if self.target.guest().is_some() {
+            return Err(Inconsistent::NetInGuest);
+        }
+        if net.timer.clock != ClockName::Realtime {
+            return Err(Inconsistent::StampClock(net.timer.clock));
+        }
+        if net.timer.tasks_per_cpu != 1 {
+            return Err(Inconsistent::OneSender(net.timer.tasks_per_cpu));
+        }
+        if net.timer.work != Work::None {
+            return Err(Inconsistent::SendersWork(net.timer.work));
+        }
+        if net.burst_work >= net.period() {
+            return Err(Inconsistent::BurstWork(net.burst_work, net.period()));
+        }
+        if net.rivals > NetProbe::RIVALS_MAX {
+            return Err(Inconsistent::Rivals(net.rivals));
+        }
+        let packets = net.bursts(self.duration).saturating_mul(net.packets.get().into());
+        if packets > NetProbe::PACKETS_MAX {
+            return Err(Inconsistent::TooManyPackets(packets));
+        }
+        Ok(())
+    }
+
     /// Checks that the settings do not contradict each other.
     pub fn check(&self) -> Result<(), Inconsistent> {
         let probe = self.probe.timer();
@@ -199,6 +252,9 @@ impl Cell {
         }
         if self.probe.sort().is_some() && probe.work != Work::None {
             return Err(Inconsistent::SortsWork(probe.work));
+        }
+        if let Some(net) = self.probe.net() {
+            self.check_net(net)?;
         }
         if self.target.guest().is_some() {
             self.load.load.check_in_guest()?;

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod live;
 pub mod load;
 pub mod message;
+pub mod net;
 pub mod origin;
 pub mod place;
 pub mod policy;

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
+use crate::net::{NetPath, NetProbe, NetReceive, Packets};
+use crate::policy::Scheduling;
 use crate::sort::{Numbers, SortProbe};
 use crate::text::{UnknownWord, keywords, serde_as_text};
 use crate::time::{ClockName, Nanos, NotALength};
@@ -19,6 +21,8 @@ keywords! {
         Frames = "frames",
         /// Sorts an array repeatedly and measures how long each sort takes.
         Sort = "sort",
+        /// Sends bursts of packets and measures when the kernel received the last of each.
+        Net = "net",
     }
 }
 
@@ -236,6 +240,8 @@ pub enum Probe {
     Frames(FramesProbe),
     /// The duration of a computation.
     Sort(SortProbe),
+    /// The delivery of bursts of packets.
+    Net(NetProbe),
 }
 
 impl Probe {
@@ -245,6 +251,7 @@ impl Probe {
             Self::Timer(_) => ProbeKind::Timer,
             Self::Frames(_) => ProbeKind::Frames,
             Self::Sort(_) => ProbeKind::Sort,
+            Self::Net(_) => ProbeKind::Net,
         }
     }
 
@@ -254,6 +261,7 @@ impl Probe {
             Self::Timer(timer) => timer,
             Self::Frames(frames) => &frames.timer,
             Self::Sort(sort) => &sort.timer,
+            Self::Net(net) => &net.timer,
         }
     }
 
@@ -263,6 +271,7 @@ impl Probe {
             Self::Timer(timer) => timer,
             Self::Frames(frames) => &mut frames.timer,
             Self::Sort(sort) => &mut sort.timer,
+            Self::Net(net) => &mut net.timer,
         }
     }
 
@@ -270,7 +279,7 @@ impl Probe {
     pub const fn frames(&self) -> Option<&FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) | Self::Sort(_) => None,
+            Self::Timer(_) | Self::Sort(_) | Self::Net(_) => None,
         }
     }
 
@@ -278,7 +287,7 @@ impl Probe {
     pub const fn frames_mut(&mut self) -> Option<&mut FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) | Self::Sort(_) => None,
+            Self::Timer(_) | Self::Sort(_) | Self::Net(_) => None,
         }
     }
 
@@ -286,7 +295,7 @@ impl Probe {
     pub const fn sort(&self) -> Option<&SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
-            Self::Timer(_) | Self::Frames(_) => None,
+            Self::Timer(_) | Self::Frames(_) | Self::Net(_) => None,
         }
     }
 
@@ -294,7 +303,23 @@ impl Probe {
     pub const fn sort_mut(&mut self) -> Option<&mut SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
-            Self::Timer(_) | Self::Frames(_) => None,
+            Self::Timer(_) | Self::Frames(_) | Self::Net(_) => None,
+        }
+    }
+
+    /// The settings of a sender; `None` for other probes.
+    pub const fn net(&self) -> Option<&NetProbe> {
+        match self {
+            Self::Net(net) => Some(net),
+            Self::Timer(_) | Self::Frames(_) | Self::Sort(_) => None,
+        }
+    }
+
+    /// Mutable access to [`Self::net`].
+    pub const fn net_mut(&mut self) -> Option<&mut NetProbe> {
+        match self {
+            Self::Net(net) => Some(net),
+            Self::Timer(_) | Self::Frames(_) | Self::Sort(_) => None,
         }
     }
 
@@ -313,6 +338,16 @@ impl Probe {
                 timer,
             }),
             ProbeKind::Sort => Self::Sort(SortProbe { timer, numbers: Numbers::OF_THE_PAPER }),
+            ProbeKind::Net => Self::Net(NetProbe {
+                timer,
+                path: NetPath::Socket,
+                packets: Packets::OF_THE_PAPER,
+                burst_work: Nanos::ZERO,
+                rivals: 0,
+                relay_policy: Scheduling::ORDINARY,
+                receive: NetReceive::Softirq,
+                napi_policy: Scheduling::ORDINARY,
+            }),
         }
     }
 }

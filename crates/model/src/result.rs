@@ -157,6 +157,10 @@ pub struct TaskResult {
     pub worst: Vec<Outlier>,
     /// The task's resource usage.
     pub usage: TaskUsage,
+    /// The CPU time that the task used in each interval of its probe, in order; empty unless the
+    /// probe measures it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub use_over_time: Vec<Nanos>,
 }
 
 /// What a load achieved during the window.

@@ -14,6 +14,8 @@ pub enum SampleKind {
     Frame,
     /// A sort, which waits for nothing; its latency is its duration.
     Sort,
+    /// A burst of packets; its latency is the lateness of its last packet at the receiver.
+    Burst,
     /// A pause of a loop that only reads the clock; its latency is its duration.
     Gap,
     /// A value of a log that does not say what was measured, or of cells that differ in it.
@@ -27,6 +29,7 @@ impl SampleKind {
             (None, ProbeKind::Timer) => Self::Wakeup,
             (None, ProbeKind::Frames) => Self::Frame,
             (None, ProbeKind::Sort) => Self::Sort,
+            (None, ProbeKind::Net) => Self::Burst,
             (Some(imported), _) => match imported.measured.as_str() {
                 "timer" | "timerlat-thread" | "timerlat-user" => Self::Wakeup,
                 "timerlat-irq" => Self::Interrupt,
@@ -49,6 +52,7 @@ impl SampleKind {
             Self::Interrupt => "interrupt",
             Self::Frame => "frame",
             Self::Sort => "sort",
+            Self::Burst => "burst",
             Self::Gap => "gap",
             Self::Value => "value",
         }
@@ -61,6 +65,7 @@ impl SampleKind {
             Self::Interrupt => "interrupt latency",
             Self::Frame => "frame latency",
             Self::Sort => "sort time",
+            Self::Burst => "delivery",
             Self::Gap => "gap length",
             Self::Value => "latency",
         }
@@ -68,13 +73,14 @@ impl SampleKind {
 
     /// Whether a sample has a due time that it can miss.
     pub const fn is_due(self) -> bool {
-        matches!(self, Self::Wakeup | Self::Interrupt | Self::Frame)
+        matches!(self, Self::Wakeup | Self::Interrupt | Self::Frame | Self::Burst)
     }
 
     /// The latency of one sample as the end of a sentence: `was 3 ms late`, `took 3 ms`.
     pub fn was(self, latency: &str) -> String {
         match self {
             Self::Wakeup | Self::Interrupt | Self::Frame => format!("was {latency} late"),
+            Self::Burst => format!("took {latency}"),
             Self::Sort => format!("took {latency}"),
             Self::Gap => format!("lasted {latency}"),
             Self::Value => format!("was {latency}"),

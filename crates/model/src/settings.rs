@@ -12,6 +12,7 @@ use crate::frames::FramesProbe;
 use crate::guest::{Guest, GuestTime};
 use crate::kernel::GuestKernel;
 use crate::load::LoadPlan;
+use crate::net::NetProbe;
 use crate::policy::{Policy, Scheduling};
 use crate::probe::{Interval, Probe, ProbeKind, TimerProbe};
 use crate::quantum::Quantum;
@@ -84,6 +85,15 @@ fn sort_mut(cell: &mut Cell) -> Result<&mut SortProbe, String> {
     cell.probe.sort_mut().ok_or_else(|| "it applies to the sort probe only".to_owned())
 }
 
+fn net_mut(cell: &mut Cell) -> Result<&mut NetProbe, String> {
+    cell.probe.net_mut().ok_or_else(|| "it applies to the net probe only".to_owned())
+}
+
+/// Empty if the cell's probe sends no packets.
+fn net_text<T: ToString>(cell: &Cell, of: fn(&NetProbe) -> T) -> String {
+    cell.probe.net().map(|net| of(net).to_string()).unwrap_or_default()
+}
+
 /// Empty if the cell's probe has no frames.
 fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
     cell.probe.frames().map(|frames| of(frames).to_string()).unwrap_or_default()
@@ -117,7 +127,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "probe",
         of: None,
         value: "KIND",
-        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly)",
+        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets)",
         set: |cell, text| {
             let kind = text.parse().map_err(|error: UnknownWord| error.to_string())?;
             cell.probe = cell.probe.of_kind(kind);
@@ -189,7 +199,7 @@ pub const SETTINGS: &[Setting] = &[
         set: |cell, text| put(&mut timer_mut(cell).interval, text),
         get: |cell| match cell.probe.kind() {
             ProbeKind::Timer => timer(cell).interval.to_string(),
-            ProbeKind::Frames | ProbeKind::Sort => String::new(),
+            ProbeKind::Frames | ProbeKind::Sort | ProbeKind::Net => String::new(),
         },
     },
     Setting {
@@ -228,6 +238,78 @@ pub const SETTINGS: &[Setting] = &[
         about: "How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache",
         set: |cell, text| put(&mut sort_mut(cell)?.numbers, text),
         get: |cell| cell.probe.sort().map(|sort| sort.numbers.to_string()).unwrap_or_default(),
+    },
+    Setting {
+        name: "net-path",
+        of: Some(ProbeKind::Net),
+        value: "PATH",
+        about: "Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender's thread, over AF_PACKET or AF_XDP)",
+        set: |cell, text| put(&mut net_mut(cell)?.path, text),
+        get: |cell| net_text(cell, |net| net.path),
+    },
+    Setting {
+        name: "net-period",
+        of: Some(ProbeKind::Net),
+        value: "DURATION",
+        about: "The time from one burst of packets to the next",
+        set: |cell, text| {
+            let net = net_mut(cell)?;
+            let period = text.parse::<Nanos>().map_err(|error| error.to_string())?;
+            if period < Nanos::from_millis(1) {
+                return Err(format!("`{text}` is too short; the least is 1ms"));
+            }
+            net.set_period(period);
+            Ok(())
+        },
+        get: |cell| net_text(cell, NetProbe::period),
+    },
+    Setting {
+        name: "net-packets",
+        of: Some(ProbeKind::Net),
+        value: "N",
+        about: "The packets of a burst, 1 KiB each: 1 to 1000",
+        set: |cell, text| put(&mut net_mut(cell)?.packets, text),
+        get: |cell| net_text(cell, |net| net.packets),
+    },
+    Setting {
+        name: "net-work",
+        of: Some(ProbeKind::Net),
+        value: "DURATION",
+        about: "The computation of a burst, in CPU time",
+        set: |cell, text| put(&mut net_mut(cell)?.burst_work, text),
+        get: |cell| net_text(cell, |net| net.burst_work),
+    },
+    Setting {
+        name: "net-rivals",
+        of: Some(ProbeKind::Net),
+        value: "N",
+        about: "Low-priority senders of the same bursts, by the same path: 0 to 16",
+        set: |cell, text| put_number(&mut net_mut(cell)?.rivals, text),
+        get: |cell| net_text(cell, |net| net.rivals),
+    },
+    Setting {
+        name: "relay-policy",
+        of: Some(ProbeKind::Net),
+        value: "POLICY",
+        about: "Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD",
+        set: |cell, text| put(&mut net_mut(cell)?.relay_policy, text),
+        get: |cell| net_text(cell, |net| net.relay_policy),
+    },
+    Setting {
+        name: "net-receive",
+        of: Some(ProbeKind::Net),
+        value: "PLACE",
+        about: "Where the kernel works on received packets: softirq (here the sender's thread), thread (a kernel thread per queue: threaded NAPI)",
+        set: |cell, text| put(&mut net_mut(cell)?.receive, text),
+        get: |cell| net_text(cell, |net| net.receive),
+    },
+    Setting {
+        name: "napi-policy",
+        of: Some(ProbeKind::Net),
+        value: "POLICY",
+        about: "Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD",
+        set: |cell, text| put(&mut net_mut(cell)?.napi_policy, text),
+        get: |cell| net_text(cell, |net| net.napi_policy),
     },
     Setting {
         name: "align",

@@ -26,6 +26,8 @@ pub struct Found {
     pub usage: TaskUsage,
     /// The duration of its window.
     pub window: Nanos,
+    /// Its CPU time in each interval, if it was measured.
+    pub use_over_time: Vec<Nanos>,
 }
 
 /// Evaluates samples; `course` is the course by which they were taken, from when the task was
@@ -44,6 +46,7 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         scope,
         worst,
         usage: found.usage,
+        use_over_time: found.use_over_time,
     }
 }
 
@@ -52,7 +55,7 @@ fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
     let mut keep = |missed: Sample| histogram.record(missed.latency());
     match course {
         Course::Wakeups(schedule) => missed_samples(schedule, taken).for_each(keep),
-        Course::Frames(_) => taken.skipped.iter().copied().for_each(&mut keep),
+        Course::Frames(_) | Course::Bursts(_) => taken.skipped.iter().copied().for_each(&mut keep),
         // A sort begins when the sort before it ends, so none is missed.
         Course::Sorts(_) => {}
     }

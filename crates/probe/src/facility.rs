@@ -15,6 +15,7 @@ use tactus_sys::{SysError, clock};
 use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
 use crate::live::RingWriter;
+use crate::net::{Bursts, NetError, Sent, Site};
 use crate::schedule::Schedule;
 use crate::sort::{Sorts, sort_repeatedly};
 use crate::timer::{Rest, SampleMemory, TakenSamples, keep_measuring, measure};
@@ -29,6 +30,8 @@ pub(crate) enum Course {
     Frames(Player),
     /// Sorts repeatedly.
     Sorts(Sorts),
+    /// Sends bursts of packets.
+    Bursts(Bursts),
 }
 
 impl Course {
@@ -47,6 +50,7 @@ impl Course {
             Self::Wakeups(schedule) => schedule.remaining(),
             Self::Frames(player) => player.intended(),
             Self::Sorts(sorts) => sorts.at_most(),
+            Self::Bursts(bursts) => bursts.count(),
         }
     }
 
@@ -54,7 +58,7 @@ impl Course {
     /// that the sum checks the loop; all sorts that began were intended.
     pub(crate) fn intended(&self, taken: &TakenSamples) -> u64 {
         match self {
-            Self::Wakeups(_) | Self::Frames(_) => self.at_most(),
+            Self::Wakeups(_) | Self::Frames(_) | Self::Bursts(_) => self.at_most(),
             Self::Sorts(_) => taken.samples.len() as u64 + taken.dropped,
         }
     }
@@ -80,6 +84,9 @@ pub(crate) trait Facility {
         start: u64,
         ring: &mut RingWriter,
     ) -> Result<(), SysError>;
+
+    /// Sends the bursts of `site` in a window that opens at `start`.
+    fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError>;
 
     /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
@@ -163,7 +170,13 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
             (Course::Frames(player), Some(share)) => play(sleeper, share, &player, start, memory),
             (Course::Frames(player), None) => play(sleeper, &mut Rest, &player, start, memory),
             (Course::Sorts(sorts), _) => sort_repeatedly(sorts, start, memory),
+            // A sender needs a path: see `Self::send`.
+            (Course::Bursts(_), _) => Err(SysError::new("sendto", tactus_sys::Errno::DESTADDRREQ)),
         }
+    }
+
+    fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError> {
+        site.send::<C>(&mut self.sleeper, Instant::from_nanos(start))
     }
 
     fn measure_live(
@@ -211,5 +224,7 @@ fn cost_by<C: Clock>(probe: &Probe) -> ProbeCost {
         Probe::Frames(frames) => cost_of_playing::<C>(frames),
         // A turn reads the clock and stores a sample, like a turn of the timer probe.
         Probe::Sort(sort) => cost_of_loop::<C>(sort.timer.interval),
+        // Only its sleep is a loop of ours.
+        Probe::Net(net) => cost_of_loop::<C>(net.timer.interval),
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! [`run()`] measures one cell: it starts the tasks on each CPU, lets each prepare itself as the
 //! [policy](tactus_model::policy) requests, waits until all are ready, sends them a common
-//! start time, and evaluates their samples after the window has closed. There are three probes.
+//! start time, and evaluates their samples after the window has closed. There are four probes.
 //! The tasks of the timer probe sleep until a due time and record when they wake; the tasks of
-//! the frames probe are players; the tasks of the sort probe compute.
+//! the frames probe are players; the tasks of the sort probe compute; the task of the net probe
+//! sends packets.
 //!
 //! The parts, in the order of the data path: [`schedule`] computes when wakeups are due,
 //! [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_rt`] prepares the thread
@@ -18,6 +19,7 @@ pub mod evaluate;
 mod facility;
 pub mod frames;
 pub mod live;
+mod net;
 mod run;
 pub mod schedule;
 mod shortfalls;
@@ -29,6 +31,7 @@ pub mod work;
 pub use cost::cost_of_loop;
 pub use crew::TaskProcess;
 pub use error::ProbeError;
+pub use net::relay_main;
 pub use run::{LiveTasks, ProbeEvent, ProbeOutcome, places, run};
 pub use shortfalls::Shortfalls;
 #[doc(hidden)]

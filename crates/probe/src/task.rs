@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::cell::Cell;
+use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::probe::{Probe, TimerProbe};
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
@@ -16,13 +17,14 @@ use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Refusal, diagnose};
 use tactus_rt::{Preparation, Prepared, rehearse, touch_stack};
 use tactus_sys::memory::Lock;
-use tactus_sys::{SysError, sched, thread, usage};
+use tactus_sys::{Errno, SysError, affinity, sched, thread, usage};
 use tactus_wire::{MessageReader, MessageWriter, WireError, parse};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
+use crate::net::{Bursts, NetError, Site};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
 use crate::timer::{SampleMemory, TakenSamples};
@@ -128,11 +130,27 @@ struct Unable {
 }
 
 impl Unable {
+    /// The kernel refused what the task cannot do without.
+    fn refused(asked: &Asked, error: SysError) -> Self {
+        let facts = tactus_sys::facts::read(std::path::Path::new("/"));
+        let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
+        let diagnosis = diagnose(asked, refusal, &facts);
+        Self { reason: diagnosis.reason, hint: diagnosis.fix }
+    }
+
     /// A player decides after the window which frames were shown.
     fn players_are_judged_later() -> Self {
         Self {
             reason: "players cannot be watched: their frames are evaluated after the window"
                 .to_owned(),
+            hint: Some("use tactus measure, or watch the timer probe".to_owned()),
+        }
+    }
+
+    /// The arrivals of bursts are read after the window.
+    fn senders_are_not_watched() -> Self {
+        Self {
+            reason: "senders cannot be watched: arrivals are read after the window".to_owned(),
             hint: Some("use tactus measure, or watch the timer probe".to_owned()),
         }
     }
@@ -150,6 +168,23 @@ impl Unable {
 impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
         Self { reason: error.to_string(), hint: None }
+    }
+}
+
+impl From<NetError> for Unable {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::System(error) if error.errno == Errno::PERM => {
+                let asked = Asked::Namespace { maps_users: false, switch: None };
+                let Self { reason, hint } = Self::refused(&asked, error);
+                Self { reason: format!("no network namespaces: {reason}"), hint }
+            }
+            NetError::System(error) if error.errno == Errno::AFNOSUPPORT => Self {
+                reason: "this kernel was built without AF_XDP (CONFIG_XDP_SOCKETS)".to_owned(),
+                hint: Some("use net-path = \"packet-library\"".to_owned()),
+            },
+            other => Self { reason: other.to_string(), hint: None },
+        }
     }
 }
 
@@ -188,6 +223,7 @@ impl<'a> Task<'a> {
                 Course::Frames(Player::new(frames, offset, request.cell.duration))
             }
             Probe::Sort(sort) => Course::Sorts(Sorts::new(sort, request.cell.duration)),
+            Probe::Net(net) => Course::Bursts(Bursts::new(net, request.cell.duration)),
         };
         Self { request, probe, course }
     }
@@ -195,11 +231,13 @@ impl<'a> Task<'a> {
     fn run(&self, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) -> Result<(), Unable> {
         let policy = &self.request.cell.policy;
         let usual = sched::get()?;
+        // Before the thread has its policy, which its helpers do not share.
+        let (mut site, refused) = self.open_site()?.unzip();
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
             preparation.set_timer_slack(slack)?;
         }
-        preparation.place(&std::iter::once(self.request.cpu).collect(), policy.scheduling)?;
+        preparation.place(&self.cpus()?, policy.scheduling)?;
         let mut facility = self.open()?;
         let destination = match rings {
             Some(rings) => Destination::Ring(rings.writer(self.request.task)),
@@ -211,7 +249,8 @@ impl<'a> Task<'a> {
         if policy.lock_memory {
             preparation.lock_memory(Lock::Present);
         }
-        let Prepared { granted, shortfalls } = preparation.finish()?;
+        let Prepared { granted, mut shortfalls } = preparation.finish()?;
+        shortfalls.extend(refused.into_iter().flatten());
         line.send(TaskMessage::Ready { shortfalls, cost, thread: thread::current_id() });
 
         let Some(Command::Start { at }) = line.receive() else { return Ok(()) };
@@ -224,16 +263,26 @@ impl<'a> Task<'a> {
             let late = facility::now(self.probe.clock).saturating_sub(at);
             course.pass_until_ready(Nanos::from_nanos(late));
         }
-        let taken = match (destination, course.clone()) {
-            (Destination::Ring(mut ring), Course::Wakeups(schedule)) => {
+        let mut sent = None;
+        let taken = match (destination, course.clone(), &mut site) {
+            (Destination::Ring(mut ring), Course::Wakeups(schedule), _) => {
                 facility.measure_live(schedule, at, &mut ring)?;
                 None
             }
-            (Destination::Ring(_), Course::Frames(_)) => {
+            (Destination::Ring(_), Course::Frames(_), _) => {
                 return Err(Unable::players_are_judged_later());
             }
-            (Destination::Ring(_), Course::Sorts(_)) => return Err(Unable::sorts_are_not_watched()),
-            (Destination::Memory(memory), course) => Some(facility.measure(course, at, memory)?),
+            (Destination::Ring(_), Course::Sorts(_), _) => {
+                return Err(Unable::sorts_are_not_watched());
+            }
+            (Destination::Ring(_), Course::Bursts(_), _) => {
+                return Err(Unable::senders_are_not_watched());
+            }
+            (Destination::Memory(_), Course::Bursts(_), Some(site)) => {
+                sent = Some(facility.send(site, at)?);
+                None
+            }
+            (Destination::Memory(memory), course, _) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
         // The cell's thread must not wake for our message while other tasks still measure.
@@ -243,13 +292,15 @@ impl<'a> Task<'a> {
         // lesser class, such as idle, without permission to leave it; evaluating is then slower
         // and gives the same result.
         let _ = sched::set(usual);
+        let delivered = site.zip(sent).map(|(site, sent)| site.delivered(sent, at)).transpose()?;
+        let (delivered, use_over_time) = delivered.unzip();
         line.send(TaskMessage::Measured);
 
-        let (Some(Command::Evaluate), Some(taken)) = (line.receive(), taken) else {
+        let (Some(Command::Evaluate), Some(taken)) = (line.receive(), taken.or(delivered)) else {
             return Ok(());
         };
         let taken = match &course {
-            Course::Wakeups(_) | Course::Sorts(_) => taken,
+            Course::Wakeups(_) | Course::Sorts(_) | Course::Bursts(_) => taken,
             Course::Frames(player) => player.judged(taken),
         };
         self.hand_over(&taken, line);
@@ -259,10 +310,29 @@ impl<'a> Task<'a> {
             granted,
             usage: used,
             window: self.request.cell.duration,
+            use_over_time: use_over_time.unwrap_or_default(),
         };
         let result = Box::new(evaluate::task_result(found, course, &taken));
         line.send(TaskMessage::Finished { result });
         Ok(())
+    }
+
+    /// What a sender needs besides its loop, and what of it was not granted.
+    fn open_site(&self) -> Result<Option<(Site, Vec<Shortfall>)>, Unable> {
+        let window = self.request.cell.duration;
+        let net = self.request.cell.probe.net();
+        Ok(net.map(|net| Site::open(net, window)).transpose()?)
+    }
+
+    /// The CPUs that the task may use: its own, or all of the cell for a sender, since the kernel
+    /// gives a reserve only to a thread that may use all.
+    fn cpus(&self) -> Result<CpuList, Unable> {
+        let Self { course, request, .. } = self;
+        Ok(match (course, &request.cell.policy.cpus) {
+            (Course::Bursts(_), CpuChoice::All) => affinity::get()?,
+            (Course::Bursts(_), CpuChoice::These(cpus)) => cpus.clone(),
+            _ => std::iter::once(request.cpu).collect(),
+        })
     }
 
     fn open(&self) -> Result<Box<dyn Facility>, Unable> {
@@ -270,10 +340,7 @@ impl<'a> Task<'a> {
             if error.call != "io_uring_setup" {
                 return Unable::from(error);
             }
-            let facts = tactus_sys::facts::read(std::path::Path::new("/"));
-            let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
-            let diagnosis = diagnose(&Asked::IoUring, refusal, &facts);
-            Unable { reason: diagnosis.reason, hint: diagnosis.fix }
+            Unable::refused(&Asked::IoUring, error)
         })
     }
 

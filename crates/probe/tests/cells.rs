@@ -251,3 +251,32 @@ fn needs_root_the_memory_lock_is_read_back() {
         None => assert!(measured.outcome.tasks[0].granted.memory_locked),
     }
 }
+
+#[test]
+fn needs_root_every_burst_is_delivered_or_missed() {
+    for path in ["socket", "packet-library", "xdp-library"] {
+        let cell = cell(&format!(
+            "probe = \"net\"\nclock = \"realtime\"\nnet-path = \"{path}\"\nnet-period = \"10ms\"\n\
+             net-work = \"100us\"\nnet-rivals = 1\nduration = \"60ms\""
+        ));
+        let measured = match measure(&cell) {
+            Ok(measured) => measured,
+            Err(ProbeError::Failed { reason, .. }) if reason.contains("network namespaces") => {
+                return skip(Need::Root, reason);
+            }
+            Err(ProbeError::Failed { reason, .. }) if reason.contains("AF_XDP") => {
+                skip(Need::Machine, reason);
+                continue;
+            }
+            Err(error) => panic!("{path}: {error}"),
+        };
+        let [task] = &measured.outcome.tasks[..] else { panic!("{path}: one sender") };
+        assert_eq!(task.accounting.intended, 6, "{path}");
+        assert!(task.accounting.balances());
+        assert_eq!(task.use_over_time.len(), 6, "{path}");
+        assert!(task.use_over_time.iter().any(|used| *used > Nanos::ZERO), "{path}");
+        let samples = measured.samples.iter().flat_map(|(_, samples)| samples);
+        assert!(samples.clone().all(|sample| sample.came > sample.due), "{path}");
+        assert!(samples.count() > 0, "{path}: nothing arrived");
+    }
+}

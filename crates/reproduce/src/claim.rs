@@ -79,6 +79,22 @@ pub enum Holds {
         /// The greatest difference.
         apart: f64,
     },
+    /// In every round, the figure differs from another by an amount between limits, both
+    /// excluded.
+    ///
+    /// The cells of a round are measured close together, so what else the machine does affects
+    /// both. In `n` rounds, a figure that does not differ is above another every time with a
+    /// probability of 2^-n.
+    Difference {
+        /// The figure.
+        figure: FigureOf,
+        /// What is subtracted from it.
+        from: FigureOf,
+        /// The lower limit, in the base unit.
+        above: Option<f64>,
+        /// The upper limit, in the base unit.
+        below: Option<f64>,
+    },
     /// The claim cannot be tested by any experiment here.
     Elsewhere {
         /// What a test would need, in a sentence.
@@ -91,6 +107,7 @@ impl Holds {
     pub fn figures(&self) -> Vec<&FigureOf> {
         match self {
             Self::Ratio { figure, to, .. } => vec![figure, to],
+            Self::Difference { figure, from, .. } => vec![figure, from],
             Self::Rises { figures, .. }
             | Self::AtMost { figures, .. }
             | Self::AtLeast { figures, .. }
@@ -117,8 +134,22 @@ impl Holds {
                 .iter()
                 .zip(published)
                 .all(|(value, published)| (value - published).abs() <= *apart),
+            Self::Difference { .. } => {
+                matches!(values, [figure, from] if self.is_apart(figure - from))
+            }
             Self::Elsewhere { .. } => false,
         }
+    }
+
+    /// Whether a difference lies between the limits.
+    fn is_apart(&self, apart: f64) -> bool {
+        let Self::Difference { above, below, .. } = self else { return false };
+        above.is_none_or(|above| apart > above) && below.is_none_or(|below| apart < below)
+    }
+
+    /// Whether it compares with the paper's own numbers.
+    pub(crate) const fn needs_published(&self) -> bool {
+        matches!(self, Self::AsPublished { .. })
     }
 
     /// The condition in words, to follow a colon.
@@ -138,6 +169,15 @@ impl Holds {
             Self::AtLeast { limit, figures } => format!("at least {}", written(figures, *limit)),
             Self::AsPublished { apart, figures } => {
                 format!("no more than {} from the paper's", written(figures, *apart))
+            }
+            Self::Difference { figure, above, below, .. } => {
+                let limit = |limit: &f64| written(std::slice::from_ref(figure), *limit);
+                let limits = [
+                    above.as_ref().map(|above| format!("above {}", limit(above))),
+                    below.as_ref().map(|below| format!("below {}", limit(below))),
+                ];
+                let limits: Vec<String> = limits.into_iter().flatten().collect();
+                format!("in every round, a difference {}", limits.join(" and "))
             }
             Self::Elsewhere { needs } => needs.clone(),
         }
@@ -184,6 +224,9 @@ pub struct Judged<'a> {
     pub outcome: Outcome,
     /// The deciding figures, with this machine's if the claim was tested.
     pub figures: Vec<Figure>,
+    /// Their difference in each round, for a claim about differences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<f64>,
     /// Their ratio, for a claim about a ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Beside>,
@@ -226,8 +269,9 @@ pub(super) fn judge_each<'a>(
 ) -> Judged<'a> {
     let named = claim.holds.figures();
     // The paper's parser checked that every figure exists.
-    let published: Vec<f64> =
-        named.iter().filter_map(|figure| part.published(figure).ok()).collect();
+    let published: Vec<Option<f64>> =
+        named.iter().map(|figure| part.published(figure).ok().flatten()).collect();
+    let known: Vec<f64> = published.iter().copied().flatten().collect();
     let here: Result<Vec<f64>, String> = match (&claim.holds, studies) {
         (Holds::Elsewhere { needs }, _) => Err(needs.clone()),
         (_, None) => Err("it was not measured".to_owned()),
@@ -237,20 +281,45 @@ pub(super) fn judge_each<'a>(
             .map(|(figure, study)| measured(figure, claim, part, study))
             .collect(),
     };
+    let differences = differences(&claim.holds, part, studies);
+    let holds = |here: &[f64]| match (&claim.holds, differences.as_slice()) {
+        (Holds::Difference { .. }, rounds @ [_, ..]) => {
+            rounds.iter().all(|apart| claim.holds.is_apart(*apart))
+        }
+        _ => claim.holds.of(here, &known),
+    };
     let (outcome, here) = match here {
         Err(reason) => (Outcome::NotTestable { reason }, Vec::new()),
-        Ok(here) if claim.holds.of(&here, &published) => (Outcome::Held, here),
+        Ok(here) if holds(&here) => (Outcome::Held, here),
         Ok(here) => (Outcome::NotHeld, here),
     };
     let ratio = claim
         .holds
-        .deciding(&published)
+        .deciding(&known)
         .map(|paper| Beside { paper: Some(paper), here: claim.holds.deciding(&here) });
     let figures = named.iter().enumerate().map(|(place, figure)| Figure {
         statistic: figure.statistic,
-        beside: Beside { paper: published.get(place).copied(), here: here.get(place).copied() },
+        beside: Beside {
+            paper: published.get(place).copied().flatten(),
+            here: here.get(place).copied(),
+        },
     });
-    Judged { claim, outcome, figures: figures.collect(), ratio }
+    Judged { claim, outcome, figures: figures.collect(), differences, ratio }
+}
+
+/// The difference of the figures in each round, for a claim about differences.
+fn differences(holds: &Holds, part: &Part, studies: Option<&[&StudyRun<'_>]>) -> Vec<f64> {
+    let (Holds::Difference { figure, from, .. }, Some([of_figure, of_from])) = (holds, studies)
+    else {
+        return Vec::new();
+    };
+    let in_round = |figure: &FigureOf, study: &StudyRun<'_>, round: usize| {
+        let transfers = part.table(&figure.table)?.transfers;
+        study.measured.figure_in(round, figure.measure, transfers, &figure.cell, figure.statistic)
+    };
+    let rounds = of_figure.measured.rounds().min(of_from.measured.rounds());
+    let apart = |round| Some(in_round(figure, of_figure, round)? - in_round(from, of_from, round)?);
+    (0..rounds).filter_map(apart).collect()
 }
 
 /// A machine's value of a figure, or the reason for its absence.

@@ -30,7 +30,7 @@ use tactus_stats::LatencyHistogram;
 
 pub use across::{Across, JudgedAcross};
 pub use claim::{Judged, Outcome};
-pub use measured::{Measured, Recorded, Served};
+pub use measured::{Measured, Recorded, Served, UseOverTime};
 pub use paper::{BadPaper, Paper, Part};
 pub use quantity::{Kind, Measure, Statistic, Transfers};
 pub use rows::Compared;
@@ -178,6 +178,9 @@ pub struct Row<'a> {
     /// This machine's durations behind the figures; `None` if they are not of durations.
     #[serde(skip)]
     pub lengths: Option<&'a LatencyHistogram>,
+    /// The CPU time of the cell's task over time, if measured.
+    #[serde(skip)]
+    pub used: Option<&'a UseOverTime>,
     /// The CPU time of a program here; `None` if the row is not about a program.
     #[serde(skip)]
     pub account: Option<&'a Account>,
@@ -309,7 +312,8 @@ fn row<'a>(
     is_measured.then(|| {
         let lengths = measured.lengths(measure, transfers, cell);
         let account = measured.account_of(cell);
-        Row { measure, transfers, cell, kernel: None, figures, lengths, account }
+        let used = measured.used(cell);
+        Row { measure, transfers, cell, kernel: None, figures, lengths, used, account }
     })
 }
 
@@ -350,6 +354,7 @@ fn beside<'a>(table: &'a PaperTable, study: Option<&'a StudyRun<'a>>) -> TableFo
             kernel: None,
             figures: figures.collect(),
             lengths: None,
+            used: None,
             account: None,
         }
     });

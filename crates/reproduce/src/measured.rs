@@ -29,6 +29,19 @@ pub struct Measured {
     served: BTreeMap<String, Vec<Served>>,
     accounts: BTreeMap<String, Account>,
     withheld: BTreeMap<String, String>,
+    /// The CPU time over time in the first measurement of each cell.
+    used: BTreeMap<String, UseOverTime>,
+    /// The same results round by round; empty within a round.
+    of_rounds: Vec<Measured>,
+}
+
+/// The CPU time that a task used in each interval of its probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UseOverTime {
+    /// The interval.
+    pub interval: Nanos,
+    /// The CPU time in each.
+    pub used: Vec<Nanos>,
 }
 
 /// The analysis of one cell's recordings.
@@ -70,19 +83,24 @@ impl Measured {
         recorded: &BTreeMap<usize, Recorded>,
     ) -> Self {
         let mut measured = Self::default();
-        for name in part.cells_in(kernel.is_some()).keys() {
+        for (name, settings) in part.cells_in(kernel.is_some()) {
             let Some(number) = part.cell_of(name, kernel, &run.header.plan.cells) else { continue };
             let measurements: Vec<_> = run.of_cell(number).collect();
-            if let Some(reason) = not_granted(&measurements) {
+            let has_policy = settings.keys().any(|setting| setting.ends_with("policy"));
+            if let Some(reason) = not_granted(&measurements, has_policy) {
                 measured.withheld.insert(name.clone(), reason);
                 continue;
             }
             let guest = measurements.iter().find_map(|measurement| measurement.guest.as_ref());
             let facts = guest.map_or(&run.header.facts_before, |guest| &guest.facts);
-            if !measurements.is_empty() {
+            if let Some(first) = measurements.first() {
                 let cell = &run.header.plan.cells[number];
-                measured.summary(name, cell, CellSummary::pool(&measurements), facts);
-                measured.sorts(name, cell, &measurements, facts);
+                measured.pooled(name, cell, &measurements, facts);
+                measured.use_over_time(name, cell, first);
+                for measurement in &measurements {
+                    let round = measurement.turn.round as usize;
+                    measured.round(round).pooled(name, cell, &[measurement], facts);
+                }
             }
             let Some(recorded) = recorded.get(&number) else { continue };
             measured.witnessed(name, &recorded.samples, kernel.is_none());
@@ -106,6 +124,13 @@ impl Measured {
         measured
     }
 
+    /// Adds the results of each round.
+    #[cfg(test)]
+    pub(crate) fn with_rounds(mut self, of_rounds: Vec<Self>) -> Self {
+        self.of_rounds = of_rounds;
+        self
+    }
+
     fn put(
         &mut self,
         measure: Measure,
@@ -121,6 +146,49 @@ impl Measured {
     fn number(&mut self, measure: Measure, cell: &str, statistic: Statistic, number: f64) {
         let numbers = self.numbers.entry((measure, cell.to_owned())).or_default();
         numbers.push((statistic, number));
+    }
+
+    /// Adds the results of some measurements of a cell.
+    fn pooled(
+        &mut self,
+        name: &str,
+        cell: &Cell,
+        measurements: &[&Measurement],
+        facts: &MachineFacts,
+    ) {
+        self.summary(name, cell, CellSummary::pool(measurements), facts);
+        self.sorts(name, cell, measurements, facts);
+        self.sender(name, cell, measurements);
+    }
+
+    /// The results of one round.
+    fn round(&mut self, round: usize) -> &mut Self {
+        if self.of_rounds.len() <= round {
+            self.of_rounds.resize_with(round + 1, Self::default);
+        }
+        &mut self.of_rounds[round]
+    }
+
+    /// Adds the CPU time of a sender.
+    fn sender(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
+        if cell.probe.net().is_none() {
+            return;
+        }
+        let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
+        let used: Nanos = tasks.map(|task| task.usage.cpu_time).sum();
+        let window: Nanos = measurements.iter().map(|measurement| measurement.window).sum();
+        if window > Nanos::ZERO {
+            let share = used.as_secs_f64() / window.as_secs_f64();
+            self.number(Measure::BurstDelivery, name, Statistic::Use, share);
+        }
+    }
+
+    fn use_over_time(&mut self, name: &str, cell: &Cell, measurement: &Measurement) {
+        let interval = cell.probe.timer().interval.mean();
+        let used = measurement.tasks.first().map(|task| task.use_over_time.clone());
+        if let Some(used) = used.filter(|used| !used.is_empty()) {
+            self.used.insert(name.to_owned(), UseOverTime { interval, used });
+        }
     }
 
     /// Adds the results of the window without recording.
@@ -139,6 +207,11 @@ impl Measured {
         let measure = match cell.probe.kind() {
             ProbeKind::Timer | ProbeKind::Frames => Measure::WakeupLatency,
             ProbeKind::Sort => Measure::SortTime,
+            // Bursts that were lost or not sent count too.
+            ProbeKind::Net => {
+                let all = summary.by_schedule;
+                return self.put(Measure::BurstDelivery, Transfers::Included, name, all);
+            }
         };
         self.put(measure, Transfers::Included, name, summary.per_wakeup);
     }
@@ -282,6 +355,28 @@ impl Measured {
         self.withheld.get(cell).map(String::as_str)
     }
 
+    /// The CPU time over time in a cell, if the probe measured it.
+    pub fn used(&self, cell: &str) -> Option<&UseOverTime> {
+        self.used.get(cell)
+    }
+
+    /// The number of rounds.
+    pub(crate) const fn rounds(&self) -> usize {
+        self.of_rounds.len()
+    }
+
+    /// A figure of one round, in the base unit.
+    pub(crate) fn figure_in(
+        &self,
+        round: usize,
+        measure: Measure,
+        transfers: Transfers,
+        cell: &str,
+        statistic: Statistic,
+    ) -> Option<f64> {
+        self.of_rounds.get(round)?.figure(measure, transfers, cell, statistic)
+    }
+
     /// A figure, in the base unit.
     pub fn figure(
         &self,
@@ -345,11 +440,13 @@ fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
     (count > 0).then(|| so as f64 / count as f64)
 }
 
-/// Why the machine did not grant the settings that distinguish the cell.
-fn not_granted(measurements: &[&Measurement]) -> Option<String> {
+/// Why the machine did not grant the settings that distinguish the cell. A policy is one of them
+/// if the paper's cell `has_policy`.
+fn not_granted(measurements: &[&Measurement], has_policy: bool) -> Option<String> {
     let mut shortfalls = measurements.iter().flat_map(|measurement| &measurement.shortfalls);
     let refused = shortfalls.find(|shortfall| {
-        CONDITIONS.iter().any(|setting| shortfall.asked.split(' ').next() == Some(setting))
+        let asked = shortfall.asked.split(' ').next().unwrap_or_default();
+        CONDITIONS.contains(&asked) || (has_policy && asked == "policy")
     })?;
     Some(format!("{} was not granted: {}", refused.asked, refused.reason))
 }

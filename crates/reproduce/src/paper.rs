@@ -138,6 +138,8 @@ pub enum Draw {
     Players,
     /// The distribution of effective quanta, a curve for each program.
     Quanta,
+    /// The CPU time that a task used over time, a panel for each cell.
+    Use,
     /// Ticks billed over the length of each effective quantum, a panel for each program.
     Billing {
         /// The rate of the ticks simulated on the recording; `None` for the kernel's own ticks.
@@ -372,17 +374,20 @@ impl Part {
         }
         for claim in &self.claims {
             for figure in claim.holds.figures() {
-                self.published(figure)?;
+                let published = self.published(figure)?;
+                if published.is_none() && claim.holds.needs_published() {
+                    return Err(format!("{} has no number for a claim about it", figure.table));
+                }
             }
         }
         Ok(())
     }
 
-    /// The paper's value of a figure, in the base unit.
+    /// The paper's value of a figure, in the base unit; `None` if the paper only draws it.
     ///
     /// # Errors
     /// The paper has no such figure.
-    pub fn published(&self, figure: &FigureOf) -> Result<f64, String> {
+    pub fn published(&self, figure: &FigureOf) -> Result<Option<f64>, String> {
         let table = self
             .table(&figure.table)
             .ok_or_else(|| format!("no table is called `{}`", figure.table))?;
@@ -399,11 +404,11 @@ impl PaperTable {
         row.figures.iter().map(|figure| figure.number().map(|number| self.unit.base(number)))
     }
 
-    fn published(&self, figure: &FigureOf) -> Option<f64> {
+    fn published(&self, figure: &FigureOf) -> Option<Option<f64>> {
         let group = self.groups.iter().find(|group| group.measure == figure.measure)?;
         let row = group.rows.iter().find(|row| row.cell == figure.cell)?;
         let column = self.columns.iter().position(|column| *column == figure.statistic)?;
-        self.figures(row).nth(column)?
+        self.figures(row).nth(column)
     }
 }
 

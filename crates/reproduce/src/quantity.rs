@@ -28,6 +28,9 @@ pub enum Measure {
     Billing,
     /// From the beginning of a sort to its end (the same, section 3).
     SortTime,
+    /// From the due time of a burst of packets to the kernel's stamp of its last packet at the
+    /// receiver (Mercer, Zelenka and Rajkumar 1994, Figure 5).
+    BurstDelivery,
 }
 
 impl Measure {
@@ -56,6 +59,7 @@ impl Measure {
                 Statistic::Overhead,
                 Statistic::TickCost,
             ],
+            Self::BurstDelivery => &[Samples, Median, Percentile(99.0), Max, Statistic::Use],
         }
     }
 }
@@ -70,6 +74,7 @@ impl fmt::Display for Measure {
             Self::EffectiveQuantum => "effective quantum",
             Self::Billing => "billing",
             Self::SortTime => "sort duration",
+            Self::BurstDelivery => "burst delivery",
         })
     }
 }
@@ -99,7 +104,7 @@ impl fmt::Display for Transfers {
 /// A statistic of a measured quantity.
 ///
 /// As text: `min`, `median`, `max`, `average`, `deviation`, `p99.9`,
-/// `within 10ms` (a share), `samples`, `set-aside` and `serving` (shares),
+/// `within 10ms` and `beyond 10ms` (shares), `samples`, `set-aside` and `serving` (shares),
 /// `desired`, `rate` and `expected` (frames per second), `quanta` (per second), `use` (a share of a
 /// CPU), `billed at 100Hz` (a ratio to the time used), `missed at 100Hz` (a share),
 /// `billed` and `missed` (the same for the kernel's own ticks, at any rate),
@@ -120,6 +125,8 @@ pub enum Statistic {
     Percentile(f64),
     /// The share of durations no longer than this.
     Within(Nanos),
+    /// The share of durations longer than this.
+    Beyond(Nanos),
     /// The number of samples.
     Samples,
     /// The share of the samples with a transfer in flight.
@@ -184,6 +191,7 @@ impl Statistic {
             Self::Deviation => lengths.deviation(),
             Self::Percentile(percent) => nanos(lengths.quantile(percent / 100.0)),
             Self::Within(length) => lengths.share_within(length),
+            Self::Beyond(length) => lengths.share_within(length).map(|within| 1.0 - within),
             Self::Samples => Some(lengths.count() as f64),
             Self::SetAside
             | Self::Serving
@@ -213,6 +221,7 @@ impl Statistic {
             | Self::Percentile(_)
             | Self::TickCost => Kind::Length,
             Self::Within(_)
+            | Self::Beyond(_)
             | Self::SetAside
             | Self::Serving
             | Self::Use
@@ -246,6 +255,7 @@ impl fmt::Display for Statistic {
             Self::Deviation => f.pad("deviation"),
             Self::Percentile(percent) => f.pad(&format!("p{percent}")),
             Self::Within(length) => f.pad(&format!("within {length}")),
+            Self::Beyond(length) => f.pad(&format!("beyond {length}")),
             Self::Samples => f.pad("samples"),
             Self::SetAside => f.pad("set-aside"),
             Self::Serving => f.pad("serving"),
@@ -268,7 +278,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead or tick cost"
+    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead or tick cost"
 )]
 pub struct NotAStatistic(String);
 
@@ -302,6 +312,8 @@ impl FromStr for Statistic {
                 let rate = |text: &str| text.parse().map_err(|_| wrong());
                 if let Some(length) = text.strip_prefix("within ") {
                     Self::Within(length.parse().map_err(|_| wrong())?)
+                } else if let Some(length) = text.strip_prefix("beyond ") {
+                    Self::Beyond(length.parse().map_err(|_| wrong())?)
                 } else if let Some(text) = text.strip_prefix("billed at ") {
                     Self::Billed(rate(text)?)
                 } else if let Some(text) = text.strip_prefix("missed at ") {

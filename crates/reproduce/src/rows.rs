@@ -11,7 +11,8 @@ impl<'a> Row<'a> {
             | Measure::FramesShown
             | Measure::EffectiveQuantum
             | Measure::Billing
-            | Measure::SortTime => self.measure.to_string(),
+            | Measure::SortTime
+            | Measure::BurstDelivery => self.measure.to_string(),
             Measure::InterruptAcknowledge | Measure::ContextSwitch => {
                 format!("{}, {}", self.measure, self.transfers)
             }

@@ -31,6 +31,7 @@ impl Statistic {
             Self::Use => "CPU time".to_owned(),
             Self::Sorted => "numbers/s".to_owned(),
             Self::Within(length) => format!("within {}", format::axis_length(length)),
+            Self::Beyond(length) => format!("over {}", format::axis_length(length)),
             Self::Billed(rate) => format!("billed at {}", rate.in_words()),
             Self::Missed(rate) => format!("missed at {}", rate.in_words()),
             other => other.to_string(),
@@ -137,11 +138,20 @@ impl Judged<'_> {
                 self.figures.iter().map(|figure| figure.statistic.written(of(&figure.beside)));
             texts.collect::<Vec<_>>().join(", ")
         };
-        format!(
-            "{} here, {} in the paper; required: {requirement}.",
-            list(|beside| beside.here),
-            list(|beside| beside.paper)
-        )
+        let apart: Vec<String> =
+            self.differences.iter().map(|apart| format!("{:+.1}", apart * 100.0)).collect();
+        let here = match apart.is_empty() {
+            true => format!("{} here", list(|beside| beside.here)),
+            false => format!(
+                "{} here; differences by round: {}{THIN_SPACE}%",
+                list(|beside| beside.here),
+                apart.join(", ")
+            ),
+        };
+        if self.figures.iter().all(|figure| figure.beside.paper.is_none()) {
+            return format!("{here}; required: {requirement}.");
+        }
+        format!("{here}, {} in the paper; required: {requirement}.", list(|beside| beside.paper))
     }
 }
 
@@ -235,7 +245,7 @@ impl View<'_> {
     pub fn title_across(&self) -> String {
         let cell = self.rows.first().map_or("", |row| row.cell);
         match self.graph.draw {
-            Draw::Percentiles { .. } | Draw::Quanta => cell.to_owned(),
+            Draw::Percentiles { .. } | Draw::Quanta | Draw::Use => cell.to_owned(),
             Draw::Players => self.graph.title.clone(),
             Draw::Billing { .. } => {
                 let mut title = self.graph.title.chars();

@@ -70,7 +70,7 @@ impl Preparation {
     /// Confines the thread to `cpus` and gives it a policy, or else the best permitted policy.
     ///
     /// A thread that gets `SCHED_DEADLINE` is not confined: the kernel does not grant both, and
-    /// a shortfall reports it.
+    /// a shortfall reports it unless the thread has these CPUs already.
     ///
     /// # Errors
     /// The kernel does not show the thread's settings.

@@ -129,6 +129,7 @@ pub(crate) fn place(
     if let Scheduling::Deadline { .. } = asked {
         missing.extend(schedule(thread, asked, facts)?);
         match thread.scheduling()? {
+            Scheduling::Deadline { .. } if thread.cpus()? == *cpus => {}
             Scheduling::Deadline { .. } => missing.push(NotGranted::PinnedDeadline),
             _ => missing.extend(pin(thread, cpus)?),
         }
@@ -301,6 +302,14 @@ mod tests {
         assert_eq!(place(&kernel, &cpus("1"), deadline, || limited(0)).unwrap().len(), 1);
         assert_eq!(kernel.asked(), ["deadline:1ms/2ms/3ms", "other:-10", "CPUs 1"]);
         assert_eq!(*kernel.cpus.borrow(), cpus("1"));
+    }
+
+    #[test]
+    fn a_deadline_on_all_cpus_of_the_thread_is_complete() {
+        let deadline: Scheduling = "deadline:1ms/2ms/3ms".parse().unwrap();
+        let kernel = Simulated::new(|_| true);
+        assert_eq!(place(&kernel, &cpus("0-1"), deadline, || limited(0)), Ok(Vec::new()));
+        assert_eq!(kernel.asked(), ["deadline:1ms/2ms/3ms"]);
     }
 
     #[test]

@@ -335,6 +335,7 @@ mod tests {
             scope: summary.scope,
             worst: summary.worst,
             usage: TaskUsage::default(),
+            use_over_time: Vec::new(),
         }
     }
 

@@ -372,6 +372,7 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
         scope: task.scope.clone(),
         worst: task.worst.clone(),
         usage: task.usage,
+        use_over_time: task.use_over_time.clone(),
     }
 }
 

@@ -33,6 +33,13 @@ pub(crate) fn read(clock: libc::clockid_t) -> Nanos {
     nanos(time)
 }
 
+/// The CPU time that the calling thread has used:
+/// [clock_gettime(2)](https://man7.org/linux/man-pages/man2/clock_gettime.2.html). A system call.
+#[doc(alias = "CLOCK_THREAD_CPUTIME_ID")]
+pub fn thread_cpu_time() -> Nanos {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// The resolution of timers of the clock `C`:
 /// [clock_getres(2)](https://man7.org/linux/man-pages/man2/clock_getres.2.html).
 ///

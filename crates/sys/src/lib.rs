@@ -24,6 +24,7 @@ pub mod mapping;
 pub mod memory;
 pub mod mount;
 pub mod namespace;
+pub mod network;
 pub mod owned_directory;
 pub mod perf;
 pub mod periodic_timer;

@@ -23,6 +23,8 @@ enum Role {
     Causes,
     /// Run one task of a probe
     Task,
+    /// Send the packets of the net probe's senders
+    Relay,
     /// Run the workers of a load
     Load,
     /// Run one worker of a load
@@ -43,9 +45,12 @@ impl InternalArguments {
     pub(crate) fn may_record(&self) -> bool {
         match self.role {
             Role::Cell | Role::Live | Role::Causes => true,
-            Role::Task | Role::Load | Role::LoadWorker | Role::Guardian | Role::Reserved { .. } => {
-                false
-            }
+            Role::Task
+            | Role::Relay
+            | Role::Load
+            | Role::LoadWorker
+            | Role::Guardian
+            | Role::Reserved { .. } => false,
         }
     }
 }
@@ -56,6 +61,7 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Live => tactus_lab::live::main().map_err(CommandError::internal),
         Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
+        Role::Relay => tactus_probe::relay_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
         Role::Guardian => tactus_rt::settings::guardian_main().map_err(CommandError::internal),

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 95] = [
+const ROWS: [Row; 99] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -44,6 +44,11 @@ const ROWS: [Row; 95] = [
     (&["why", "-o", "{dir}/no/x.tactusrec"], "mkdir -p {dir}/no", 2),
     (&["why", "--cgroup", "/sys/fs/cgroup/none.slice"], "group /sys/fs/cgroup/none.slice: No", 2),
     (&["why", "--cgroup", "none.slice"], "group /sys/fs/cgroup/none.slice: No", 2),
+    // Packets.
+    (&["measure", "--probe", "net"], "use clock = \"realtime\"", 2),
+    (&["measure", "--probe", "net", "--net-packets", "0"], "write 1 to 1000", 2),
+    (&["measure", "--net-path", "relay"], "add `--probe net`", 2),
+    (&["measure", "--probe", "net", "--net-path", "sockets"], "did you mean `socket`?", 2),
     // Words.
     (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
     (&["measure", "--policy", "fifi:90"], "did you mean `fifo`?", 2),

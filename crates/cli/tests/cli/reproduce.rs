@@ -1,7 +1,8 @@
 //! Reproducing papers from the outside: lists, plans, refusals and results.
 
-use crate::support::Tactus;
+use crate::support::{Tactus, text};
 use serde_json::Value;
+use tactus_testing::{Need, skip};
 
 #[test]
 fn papers_are_listed_and_unknown_papers_are_refused_with_a_hint() {
@@ -103,4 +104,26 @@ fn kernels_are_an_axis_of_the_experiment_of_a_paper() {
     assert!(refused("--kernel debian --kernel host").contains("not both"));
     assert!(refused("--kernel debian --preemption full").contains("--preemption"));
     assert!(refused("--kernel debian --exact --mips 300").contains("1000, 500, 250, 125"));
+}
+
+#[test]
+fn needs_root_bursts_through_a_relay_are_compared_with_the_paper() {
+    let tactus = Tactus::new();
+    let settings = "papers/reserves --net-path relay --policy other --relay-policy other --load idle \
+                    --net-rivals 1 --rounds 1 --duration 400ms --warmup 10ms --no-page";
+    let measure: Vec<&str> = ["measure"].into_iter().chain(settings.split_whitespace()).collect();
+    let measured = tactus.run(&measure);
+    let error = text(&measured.stderr);
+    if error.contains("no network namespaces") {
+        return skip(Need::Root, error);
+    }
+    assert!(measured.status.success(), "{error}");
+    let page = tactus.folder().join("paper.html");
+    let reproduced =
+        tactus.succeed(&["reproduce", "reserves", "--from", "last", "-o", page.to_str().unwrap()]);
+    for part in ["Mercer", "relay (d)", "10 samples, and 50 are needed"] {
+        assert!(reproduced.contains(part), "{part} is missing in:\n{reproduced}");
+    }
+    assert!(std::fs::read_to_string(page).unwrap().contains("CPU use over time: relay (d)"));
+    tactus.require_nothing_left();
 }

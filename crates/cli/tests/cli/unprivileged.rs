@@ -89,6 +89,20 @@ fn needs_root_nobody_gets_the_best_permitted_policy_and_the_fix() {
     tactus.require_nothing_left();
 }
 
+#[test]
+fn needs_root_nobody_learns_that_network_namespaces_need_permission() {
+    if !rustix::process::geteuid().is_root() {
+        return skip(Need::Root, "only root can become another user");
+    }
+    let tactus = Tactus::new();
+    let settings = "measure --probe net --clock realtime --duration 100ms --warmup 0ns --traced 0s";
+    let (_, err, success) =
+        run_as_nobody(&tactus, &settings.split_whitespace().collect::<Vec<&str>>());
+    assert!(!success && err.contains("no network namespaces: CAP_SYS_ADMIN is not held"), "{err}");
+    assert!(err.contains("sudo"), "{err}");
+    tactus.require_nothing_left();
+}
+
 /// The capabilities that `tactus doctor` advises, and one that opens files for writing.
 const CAPABILITIES: [u32; 6] = [1, 2, 14, 23, 34, 38];
 

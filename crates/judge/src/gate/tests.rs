@@ -76,6 +76,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         scope: summary.scope,
         worst: summary.worst,
         usage: TaskUsage::default(),
+        use_over_time: Vec::new(),
     };
     Measurement {
         turn,

@@ -4,7 +4,7 @@ use tactus_explain::account::{Account, TickClock, TickRate};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_reproduce::paper::Draw;
-use tactus_reproduce::{Measure, Row, View};
+use tactus_reproduce::{Measure, Row, UseOverTime, View};
 use tactus_stats::{PercentileAxis, percentile_curve};
 
 use crate::accounts::section::cumulative;
@@ -26,6 +26,7 @@ pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<Str
             frames::panels(&results)
         }
         Draw::Quanta => quanta(view),
+        Draw::Use => uses(view),
         Draw::Billing { rate } => billing(view, rate),
     }
 }
@@ -83,6 +84,16 @@ fn quanta(view: &View<'_>) -> Vec<String> {
         .collect();
     let panel = (!curves.is_empty()).then(|| svg::quanta::panel("", &curves).inline());
     panel.into_iter().collect()
+}
+
+/// The CPU time of each cell's task over time.
+fn uses(view: &View<'_>) -> Vec<String> {
+    let used: Vec<(&str, &UseOverTime)> =
+        view.rows.iter().filter_map(|row| Some((row.name(), row.used?))).collect();
+    let highest = svg::use_over_time::highest(used.iter().map(|(_, used)| *used));
+    used.iter()
+        .map(|(name, used)| svg::use_over_time::panel(name, used, highest).inline())
+        .collect()
 }
 
 /// The time billed by ticks over the duration of each effective quantum, program by program.

@@ -70,7 +70,10 @@ pub(super) fn beside(table: &TableFound<'_>, measure: Measure) -> Vec<Column> {
         .filter(|row| row.measure == measure)
         .flat_map(|row| {
             let here = table.not_here.is_none().then_some(Line { row, here: true });
-            [Some(Line { row, here: false }), here].into_iter().flatten()
+            // A paper that only draws its figures has no numbers.
+            let has_numbers = row.figures.iter().any(|figure| figure.beside.paper.is_some());
+            let paper = (has_numbers || here.is_none()).then_some(Line { row, here: false });
+            [paper, here].into_iter().flatten()
         })
         .collect();
     let mut columns = vec![Column::names(&measure.to_string(), &lines, |line| {

@@ -21,6 +21,7 @@ pub mod style;
 pub mod tail;
 pub mod timeline;
 pub mod usage;
+pub mod use_over_time;
 
 use std::fmt::Write;
 

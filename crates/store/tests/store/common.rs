@@ -293,6 +293,7 @@ fn task_result(
             })
             .collect(),
         usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
+        use_over_time: (0..random.below(4)).map(|_| some(random)).collect(),
     }
 }
 

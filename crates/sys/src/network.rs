@@ -1,0 +1,42 @@
+//! Network namespaces, virtual links between them, and sockets below and beside the kernel's
+//! protocols.
+
+mod namespace;
+mod napi;
+mod packet;
+mod route;
+mod stamp;
+mod xdp;
+
+pub use namespace::NetworkNamespace;
+pub use napi::receive_in_threads;
+pub use packet::{PacketSocket, Protocol};
+pub use route::{LinkEnd, RouteSocket};
+pub use stamp::StampedSocket;
+pub use xdp::XdpTransmitter;
+
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use crate::error::SysError;
+
+/// An Ethernet address.
+pub type Mac = [u8; 6];
+
+/// The index of the interface `name` in the calling thread's namespace:
+/// [if_nametoindex(3)](https://man7.org/linux/man-pages/man3/if_nametoindex.3.html).
+///
+/// # Errors
+/// `ENODEV`: there is no such interface.
+#[doc(alias = "SIOCGIFINDEX")]
+pub fn interface_index(name: &str) -> Result<u32, SysError> {
+    rustix::net::netdevice::name_to_index(name_socket()?, name)
+        .map_err(SysError::of("if_nametoindex"))
+}
+
+/// A socket for requests about interfaces of the calling thread's namespace.
+fn name_socket() -> Result<OwnedFd, SysError> {
+    rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+        .map_err(SysError::of("socket"))
+}
