@@ -37,6 +37,9 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record ke
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "reserve" -d 'Run a program with guaranteed CPU time'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "need" -d 'Measure how much CPU time the periodic threads of a program need'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "qosd" -d 'Grant CPU time to programs that ask for it, by admission, importance and a policy (QoS manager)'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "qos" -d 'Ask the QoS manager who has CPU time, and why'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
@@ -61,7 +64,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s q -l quiet -d '
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
@@ -74,6 +77,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-packets -d 'The packets of a burst, 1 KiB each: 1 to 1000 [default: 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-work -d 'The computation of a burst, in CPU time [default: 3ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-rivals -d 'Low-priority senders of the same bursts, by the same path: 0 to 16 [default: 0]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l relay-policy -d 'Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-receive -d 'Where the kernel works on received packets: softirq (here the sender\'s thread), thread (a kernel thread per queue: threaded NAPI) [default: softirq]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l napi-policy -d 'Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
@@ -120,7 +131,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_s
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
@@ -133,6 +144,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-packets -d 'The packets of a burst, 1 KiB each: 1 to 1000 [default: 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-work -d 'The computation of a burst, in CPU time [default: 3ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-rivals -d 'Low-priority senders of the same bursts, by the same path: 0 to 16 [default: 0]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l relay-policy -d 'Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-receive -d 'Where the kernel works on received packets: softirq (here the sender\'s thread), thread (a kernel thread per queue: threaded NAPI) [default: softirq]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l napi-policy -d 'Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
@@ -181,7 +200,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets) [default: timer]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
@@ -194,6 +213,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'T
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-packets -d 'The packets of a burst, 1 KiB each: 1 to 1000 [default: 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-work -d 'The computation of a burst, in CPU time [default: 3ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-rivals -d 'Low-priority senders of the same bursts, by the same path: 0 to 16 [default: 0]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l relay-policy -d 'Scheduling of the relay of net-path = relay: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-receive -d 'Where the kernel works on received packets: softirq (here the sender\'s thread), thread (a kernel thread per queue: threaded NAPI) [default: softirq]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l napi-policy -d 'Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
@@ -274,6 +301,59 @@ complete -c tactus -n "__fish_tactus_using_subcommand why" -l json -d 'Print JSO
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l pid -d 'Watch this process and its children; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l name -d 'Watch the programs and threads with this name, and their children; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l cgroup -d 'Watch the threads of this control group; may be repeated' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l thread -d 'Measure only threads with this name or thread ID; may be repeated [default: all periodic threads]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l period -d 'Period of the threads [default: found from each thread\'s due times]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l deadline -d 'Deadline of a job after its due time [default: the period]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l cover -d 'Share of jobs that the reserve is to cover' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l confidence -d 'Confidence that the reserve covers as many' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l cushion -d 'Share of the limit that is added to it, for what other programs cost it' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l duration -d 'Duration of the measurement [default: until the command ends or an interrupt; with --trial 20s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l load -d 'Competing load of the trial; may be repeated [default: those of `tactus measure quick`]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l rounds -d 'Number of pairs of windows for each load of the trial' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l window -d 'Duration of a window of the trial [default: 2s, or 50 of the longest period]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l seed -d 'Seed of the order of the trial [default: a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l plan -d 'Also write the reserves as a plan for `tactus admit`' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand need" -s o -l output -d 'Also keep the recording, for `tactus explain --jobs`' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l source -d 'Kernel mechanism that records the events: auto, perf, tracefs' -r
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l trial -d 'Then compare deadline misses with and without the reserves, under competing loads'
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l json -d 'Print JSON, one object a line: each periodic thread, the trial, the summary'
+complete -c tactus -n "__fish_tactus_using_subcommand need" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
+complete -c tactus -n "__fish_tactus_using_subcommand need" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand need" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l socket -d 'Socket to listen at, unless systemd passes one' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l policy -d 'Policy file in TOML, which only root may be able to write [default: /etc/tactus/qosd.toml, if it exists]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l state -d 'File of the threads that have a grant, for the repair after a kill' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l idle-exit -d 'End after this long without connections, e.g. 1min; systemd starts the manager again when a program connects' -r
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l rtkit -d 'Serve rtkit\'s interface on the system\'s message bus too: threads with a priority are admitted by CPU time, and become ordinary when they use more (docs/rtkit.md)'
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -f -a "status" -d 'Print all reserves: who has what, of which range, and what limits it'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l socket -d 'Socket of the manager' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l watch -d 'Print it again every so often until Ctrl-C [default: 1s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one object, or with --watch one a line; durations are in nanoseconds'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from help" -f -a "status" -d 'Print all reserves: who has what, of which range, and what limits it'
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'Number of runs to list' -r
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
@@ -413,20 +493,21 @@ always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "causes" -d 'Record kernel events and explain late samples'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "load" -d 'Run the workers of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "load-worker" -d 'Run one worker of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian reserved help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "causes" -d 'Record kernel events and explain late samples'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "load" -d 'Run the workers of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "load-worker" -d 'Run one worker of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task relay load load-worker guardian reserved help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -447,6 +528,11 @@ always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -472,39 +558,45 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "causes" -d 'Record kernel events and explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Run the workers of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'List, fetch and build kernels for guests, and compare two kernels'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reserve" -d 'Run a program with guaranteed CPU time'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'List, fetch and build kernels for guests, and compare two kernels'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reserve" -d 'Run a program with guaranteed CPU time'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "need" -d 'Measure how much CPU time the periodic threads of a program need'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "qosd" -d 'Grant CPU time to programs that ask for it, by admission, importance and a policy (QoS manager)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "qos" -d 'Ask the QoS manager who has CPU time, and why'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from qos" -f -a "status" -d 'Print all reserves: who has what, of which range, and what limits it'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "causes" -d 'Record kernel events and explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Run the workers of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
