@@ -7,13 +7,9 @@ use super::case::{Case, Piece, Scene};
 use super::late_interrupt::idle_exit;
 use super::site::{Interrupted, gave_way, interrupted_thread};
 use super::throttling;
+use crate::block::{Block, SWITCH_MAX};
 use crate::cause::{Cause, Hold};
 use crate::machine::{Absence, Slice, Waker};
-
-/// How long a thread that was asked to reschedule may take for the switch itself: the
-/// end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the median, below
-/// 20 µs while events are recorded. More time means a preemption-off section.
-const SWITCH_MAX: Nanos = Nanos::from_micros(20);
 
 /// How long a wakeup of another CPU may take to arrive, an IRQ-off section there included.
 const ARRIVAL_MAX: Nanos = Nanos::from_millis(1);
@@ -31,6 +27,7 @@ pub(super) fn wait(
 }
 
 /// The time on one CPU's runqueue.
+#[derive(Clone, Copy)]
 struct Queue {
     cpu: u32,
     from: Instant<Monotonic>,
@@ -66,15 +63,43 @@ fn queues(
     queues
 }
 
+/// Divides the time on a runqueue: by blocks where they say all about it, otherwise by slices.
 fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
+    let scene = case.scene;
+    let waiter = Waiter::of(absence, queue.cpu, queue.from);
+    let mut rest = *queue;
+    for block in blocks(scene, &waiter, queue) {
+        if block.has(waiter.thread) || case.is_disturbed(queue.cpu, block.from, block.to) {
+            continue;
+        }
+        wait_by_slices(case, absence, &waiter, &Queue { to: block.from, ..rest });
+        case.add_block(block);
+        rest.from = block.to;
+    }
+    wait_by_slices(case, absence, &waiter, &rest);
+}
+
+/// The blocks in which only ordinary turns and interrupts kept the waiter from running, whatever
+/// else happened while it waited.
+fn blocks<'a>(scene: &Scene<'a>, waiter: &Waiter, queue: &Queue) -> &'a [Block] {
+    let log = scene.log.between(queue.from, queue.to);
+    match log.blocks(queue.cpu) {
+        [] => &[],
+        _ if throttling::may_be(scene, waiter, queue.from, queue.to) => &[],
+        blocks => blocks,
+    }
+}
+
+fn wait_by_slices(case: &mut Case<'_>, absence: &Absence, waiter: &Waiter, queue: &Queue) {
+    if queue.from >= queue.to {
+        return;
+    }
     let scene = case.scene;
     let Queue { cpu, from, to, moved } = *queue;
     let pieces = scene.pieces(cpu, from, to);
-    let waiter = Waiter::of(absence, cpu, from);
-    let throttled = throttling::find(scene, &waiter, &pieces);
-    let sections = sections(scene, absence, &waiter, &pieces);
-    case.spread_pieces(cpu, &pieces, |piece, slice| {
-        let within = pieces.partition_point(|whole| whole.to <= piece.from);
+    let throttled = throttling::find(scene, waiter, &pieces);
+    let sections = sections(scene, absence, waiter, &pieces);
+    case.spread_pieces(cpu, &pieces, |within, piece, slice| {
         if let Some(rule) = throttled.get(within).copied().flatten() {
             return Some(Cause::Throttling { rule });
         }
@@ -90,10 +115,7 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
         if moved && is_stopper(scene, slice) {
             return Some(Cause::Moved);
         }
-        if pieces
-            .get(within..)
-            .is_some_and(|here| throttling::is_of_higher_rank(scene, &waiter, here))
-        {
+        if throttling::is_of_higher_rank(scene, waiter, &pieces[within..]) {
             let thread = scene.culprit(slice).of_rank(waiter.priority);
             return Some(Cause::OtherThread { thread });
         }
@@ -226,5 +248,5 @@ fn sections(
 /// Whether a slice belongs to the kernel's stopper thread, which goes before every
 /// other class and reports a real-time priority (`kernel/stop_machine.c`).
 pub(super) fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
-    scene.names.name(slice.name).starts_with("migration/")
+    !slice.priority.is_ordinary() && scene.names.name(slice.name).starts_with("migration/")
 }
