@@ -17,9 +17,10 @@ pub(crate) const SWITCH_MAX: Nanos = Nanos::from_micros(20);
 
 /// Whole turns of ordinary threads on a CPU, which follow each other.
 ///
-/// For an ordinary thread that waited throughout them, another thread ran, an interrupt was
-/// served, or the CPU switched: no thread outranks another, no thread was asked to reschedule for
-/// longer than a switch takes, and the CPU was not idle.
+/// For an ordinary thread that waited throughout them, another thread ran, an interrupt was served,
+/// or the CPU switched: no thread outranks it (so none is the stopper either), none was asked to
+/// reschedule for longer than a switch takes, and the CPU was not idle. The waiter itself did not
+/// run, and the host did not interfere: a caller checks both.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) from: Instant<Monotonic>,
@@ -35,7 +36,7 @@ pub(crate) struct Block {
 impl Block {
     /// How many slices are summed at once: enough for far fewer sums than slices, few enough that
     /// most of a wait consists of whole blocks.
-    pub(crate) const SLICES: usize = 256;
+    pub(crate) const SLICES: usize = 64;
 
     /// The blocks in the slices of a CPU, the last of which ends its turn.
     pub(crate) fn all_in(slices: &[Slice]) -> Vec<Self> {
@@ -72,7 +73,7 @@ impl Block {
     }
 }
 
-/// Whether a turn takes the same from every ordinary thread that waits.
+/// Whether a turn has the same causes for every ordinary thread that waits.
 fn is_plain(turn: &[Slice]) -> bool {
     let asked = turn.iter().filter(|slice| slice.activity.is_thread() && slice.need_resched);
     asked.map(Slice::length).sum::<Nanos>() <= SWITCH_MAX

@@ -80,6 +80,9 @@ pub(crate) struct Excerpt<'a> {
 }
 
 impl CpuColumns {
+    /// Adds a slice, and sums those before it if they are enough and its turn is new.
+    ///
+    /// The priorities of a turn may change until it ends, see `reranked`.
     fn add(&mut self, slice: Slice) {
         let Self { slices: Column(slices), blocks, unsummed, .. } = self;
         if *unsummed >= Block::SLICES

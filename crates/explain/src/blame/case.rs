@@ -175,8 +175,8 @@ impl<'a> Case<'a> {
         self.spread_pieces(cpu, &pieces, |_, piece, slice| rest(piece, slice));
     }
 
-    /// Gives every one of these pieces of a CPU's stretch, which follow each other, a cause; `rest`
-    /// also gets the number of the piece, of which it may get a part.
+    /// Gives every one of these pieces of a CPU's stretch, which follow each other, a cause. `rest`
+    /// gets the number of a piece and the part of it to decide about.
     pub(crate) fn spread_pieces(
         &mut self,
         cpu: u32,
@@ -198,7 +198,7 @@ impl<'a> Case<'a> {
                 match part {
                     Carved::Inside(inside) => paused = paused + (inside.1 - inside.0),
                     Carved::Outside(outside) => {
-                        self.spread_unpaused(cpu, outside, piece, &stolen, &rest);
+                        self.spread_unpaused(cpu, outside, piece, &stolen, rest);
                     }
                 }
             }

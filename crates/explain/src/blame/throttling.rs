@@ -53,14 +53,13 @@ const REALTIME_RENEWALS: [&str; 1] = ["sched_rt_period_timer"];
 const DEADLINE_RENEWALS: [&str; 1] = ["dl_task_timer"];
 
 /// The rule by which the waiter was throttled in each of the `pieces` of its CPU's time, which
-/// follow each other; `None` where it was not, as far as events show. No rules if it was not at all.
+/// follow each other; `None` where it was not, as far as events show. It is empty if no event shows
+/// throttling in any of them.
 pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<Throttle>> {
     let functions = match waiter.priority.class() {
         PriorityClass::Realtime(_) => &REALTIME_RENEWALS[..],
         PriorityClass::Deadline => &DEADLINE_RENEWALS,
-        PriorityClass::Ordinary { .. } => {
-            return by_quota(scene, waiter, pieces);
-        }
+        PriorityClass::Ordinary { .. } => return by_quota(scene, waiter, pieces),
     };
     let renewals = served(scene, pieces, functions);
     let withheld = |here: usize| withheld(scene, waiter, pieces, here, &renewals);
@@ -194,7 +193,8 @@ fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
         .any(|other| is_timer(scene, other, &DEADLINE_RENEWALS))
 }
 
-/// Finds throttling by the quota of a control group in the time of an ordinary thread.
+/// Finds throttling by the quota of a control group in the time of an ordinary thread; empty if no
+/// quota was renewed in it.
 ///
 /// The group is throttled when one of its threads has used up the quota, until the quota is
 /// renewed. Therefore the time is cut at renewals and at turns of the group's threads, and in each

@@ -79,8 +79,8 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
     wait_by_slices(case, absence, &waiter, &rest);
 }
 
-/// The blocks in which only ordinary turns and interrupts kept the waiter from running, whatever
-/// else happened while it waited.
+/// The blocks within the time on a runqueue; none if the waiter may have been throttled in it, or
+/// outranks ordinary threads.
 fn blocks<'a>(scene: &Scene<'a>, waiter: &Waiter, queue: &Queue) -> &'a [Block] {
     let log = scene.log.between(queue.from, queue.to);
     match log.blocks(queue.cpu) {
@@ -90,6 +90,8 @@ fn blocks<'a>(scene: &Scene<'a>, waiter: &Waiter, queue: &Queue) -> &'a [Block] 
     }
 }
 
+/// Divides a stretch of the time on a runqueue, whose slices are whole turns but at the ends of the
+/// time.
 fn wait_by_slices(case: &mut Case<'_>, absence: &Absence, waiter: &Waiter, queue: &Queue) {
     if queue.from >= queue.to {
         return;
@@ -246,7 +248,144 @@ fn sections(
 }
 
 /// Whether a slice belongs to the kernel's stopper thread, which goes before every
-/// other class and reports a real-time priority (`kernel/stop_machine.c`).
+/// other class and reports a real-time priority (`kernel/stop_machine.c`). An ordinary thread with
+/// its name is another program's.
 pub(super) fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
     !slice.priority.is_ordinary() && scene.names.name(slice.name).starts_with("migration/")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tactus_model::recording::{
+        About, Dictionary, InterruptVector, Observers, Softirq, TaskState,
+    };
+
+    use super::*;
+    use crate::log::Log;
+    use crate::machine::{Activity, Errand, Machine, Migration, Observer, Silence, Steal};
+
+    /// The stretches in a turn of a thread: what the CPU does, and for how long, in ns.
+    type Turn = (i32, Vec<(u8, u64)>);
+
+    fn at(nanos: u64) -> Instant<Monotonic> {
+        Instant::from_nanos(nanos)
+    }
+
+    fn turns() -> impl Strategy<Value = Vec<Turn>> {
+        let stretches = prop::collection::vec((0..8_u8, 1..15_000_u64), 1..6);
+        // Few threads are special, so that there are blocks.
+        let thread = prop_oneof![400 => 1..6_i32, 1 => 6..8_i32, 1 => Just(0)];
+        prop::collection::vec((thread, stretches), 200..400)
+    }
+
+    /// Logs the turns of CPU 0. Thread 0 is idle, 6 is the stopper, 7 a real-time thread.
+    fn log(turns: &[Turn], names: &mut Dictionary) -> (Log, u64) {
+        let mut log = Log::opened();
+        let mut now = 0;
+        for (thread, stretches) in turns {
+            let name = match thread {
+                6 => names.intern("migration/0"),
+                _ => names.intern(["a", "b"][*thread as usize % 2]),
+            };
+            let since = at(now);
+            for (kind, length) in stretches {
+                let (from, to) = (at(now), at(now + length));
+                now += length;
+                let activity = match kind {
+                    0 => Activity::Softirq(Softirq::TIMER),
+                    1 => Activity::Vector(InterruptVector::LocalTimer),
+                    _ if *thread == 0 => Activity::Idle { state: None },
+                    _ => Activity::Thread,
+                };
+                log.slice(Slice {
+                    cpu: 0,
+                    from,
+                    to,
+                    activity,
+                    thread: ThreadId(*thread),
+                    name,
+                    priority: Priority(if *thread >= 6 { 10 } else { 120 }),
+                    base: None,
+                    thread_since: since,
+                    need_resched: *kind == 7,
+                    end_chain: None,
+                });
+            }
+        }
+        (log, now)
+    }
+
+    fn absence(thread: i32, from: u64, to: u64) -> Absence {
+        Absence {
+            thread: ThreadId(thread),
+            priority: Priority(120),
+            watched: None,
+            left_at: at(from),
+            left_cpu: 0,
+            left_state: TaskState::PREEMPTED,
+            left_chain: None,
+            errand: Errand::NONE,
+            waking: None,
+            queued: None,
+            back_at: at(to),
+            back_cpu: 0,
+            back_at_min: None,
+        }
+    }
+
+    fn about() -> About {
+        About {
+            started: at(0),
+            cpus: [0].into_iter().collect(),
+            events: Vec::new(),
+            absent: Vec::new(),
+            kernel: None,
+            mechanism: None,
+            timer_tick: None,
+            observers: Observers::default(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn blocks_give_the_same_causes_as_their_slices(
+            turns in turns(),
+            waiter in 1..9_i32,
+            ends in (0..=1000_u64, 0..=1000_u64),
+            steal in prop::option::of((0..900_u64, 1..100_u64)),
+            moved in prop::option::of(0..1000_u64),
+        ) {
+            let mut names = Dictionary::new();
+            let (mut log, length) = log(&turns, &mut names);
+            let instant = |part: u64| length * part / 1000;
+            let (from, to) = (instant(ends.0.min(ends.1)), instant(ends.0.max(ends.1)));
+            if let Some((part, long)) = steal {
+                let (from, to) = (at(instant(part)), at(instant(part + long)));
+                log.silence(Silence { cpu: 0, from, to });
+                log.steal(Steal { cpu: 0, from, to, amount: Nanos::from_micros(20) });
+            }
+            if let Some(part) = moved {
+                let migration = Migration { at: at(instant(part)), thread: ThreadId(waiter), to_cpu: 0 };
+                log.migration(migration);
+            }
+            prop_assert!(log.whole().blocks(0).len() > 1);
+            let machine = Machine::new(&about());
+            let scene = Scene { log: log.whole(), machine: &machine, names: &names };
+            let absence = absence(waiter, from, to);
+            let (from, to) = (at(from), at(to));
+            let mut by_blocks = Case::new(&scene, from, to);
+            wait(&mut by_blocks, &absence, from, to);
+            let mut by_slices = Case::new(&scene, from, to);
+            for queue in queues(&scene, &absence, from, to) {
+                let waiter = Waiter::of(&absence, queue.cpu, queue.from);
+                wait_by_slices(&mut by_slices, &absence, &waiter, &queue);
+            }
+            let parts = by_blocks.into_parts();
+            prop_assert_eq!(parts.iter().map(|part| part.time).sum::<Nanos>(), to - from);
+            prop_assert_eq!(parts, by_slices.into_parts());
+        }
+    }
 }
