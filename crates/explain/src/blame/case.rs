@@ -287,22 +287,20 @@ impl<'a> Case<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct GroupKey {
     process: Option<ProcessId>,
-    observes: bool,
+    /// Without its number, if that adds nothing.
     runner: Runner,
 }
 
 impl GroupKey {
     fn of(runner: Runner, scene: &Scene<'_>) -> Self {
-        let thread = match runner.name {
-            // Its number leads to its name.
-            NameId::UNKNOWN => runner.thread,
-            _ => ThreadId::IDLE,
+        let observers = &scene.machine.observers().threads;
+        // Its number leads to its name, or says that it observes.
+        let thread = match runner.name == NameId::UNKNOWN || observers.contains(&runner.thread) {
+            true => runner.thread,
+            false => ThreadId::IDLE,
         };
-        Self {
-            process: scene.names.process_of(runner.thread),
-            observes: scene.is_observer(runner.thread),
-            runner: Runner { thread, ..runner },
-        }
+        let process = scene.names.process_of(runner.thread);
+        Self { process, runner: Runner { thread, ..runner } }
     }
 }
 
