@@ -26,8 +26,10 @@
 
 pub mod account;
 mod blame;
+mod block;
 pub mod cause;
 pub mod circumstance;
+mod cpu_use;
 mod explainer;
 pub mod explanation;
 mod group;

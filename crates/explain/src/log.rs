@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tactus_model::recording::{FunctionId, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
+use crate::block::{Block, is_same_turn};
 use crate::cause::{Cause, Throttle};
 use crate::explanation::Part;
 use crate::machine::{
@@ -56,6 +57,10 @@ struct CpuColumns {
     silences: Column<Silence>,
     overdue: Column<Overdue>,
     steals: Column<Steal>,
+    /// The sums over slices, in the order of time.
+    blocks: Vec<Block>,
+    /// How many of the last slices are in no block yet.
+    unsummed: usize,
 }
 
 /// What was reported of one thread.
@@ -75,6 +80,28 @@ pub(crate) struct Excerpt<'a> {
 }
 
 impl CpuColumns {
+    /// Adds a slice, and sums those before it if they are enough and its turn is new.
+    ///
+    /// The priorities of a turn may change until it ends, see `reranked`.
+    fn add(&mut self, slice: Slice) {
+        let Self { slices: Column(slices), blocks, unsummed, .. } = self;
+        if *unsummed >= Block::SLICES
+            && let Some(last) = slices.last()
+            && !is_same_turn(last, &slice)
+        {
+            blocks.extend(Block::all_in(&slices[slices.len() - *unsummed..]));
+            *unsummed = 0;
+        }
+        slices.push(slice);
+        *unsummed += 1;
+    }
+
+    /// Drops the blocks that began before `start`, whose slices were dropped.
+    fn drop_blocks_before(&mut self, start: Instant<Monotonic>) {
+        self.blocks.drain(..self.blocks.partition_point(|block| block.from < start));
+        self.unsummed = self.unsummed.min(self.slices.len());
+    }
+
     fn all(&mut self) -> [&mut dyn Items; 4] {
         [&mut self.slices, &mut self.silences, &mut self.overdue, &mut self.steals]
     }
@@ -191,6 +218,7 @@ impl Log {
     fn drop_until(&mut self, end: Instant<Monotonic>) {
         self.kept_from = self.kept_from.max(end);
         self.columns().for_each(|column| column.drop_until(end));
+        self.cpus.iter_mut().for_each(|columns| columns.drop_blocks_before(end));
         self.items = self.columns().map(|column| column.len()).sum();
         self.threads.retain(|_, thread| thread.all().iter().any(|column| column.len() > 0));
         self.timers.retain(|_, served| served.len() > 0);
@@ -224,7 +252,7 @@ impl Observer for Log {
             self.timers.entry(function).or_default().0.push(slice.to);
         }
         if self.takes() {
-            self.cpu(slice.cpu).slices.0.push(slice);
+            self.cpu(slice.cpu).add(slice);
         }
     }
 
@@ -293,6 +321,15 @@ impl<'a> Excerpt<'a> {
         self.of_cpu(cpu, |columns| &columns.slices)
     }
 
+    /// The sums over those of its slices that it holds whole blocks of.
+    pub(crate) fn blocks(&self, cpu: u32) -> &'a [Block] {
+        let Some(columns) = self.log.cpus.get(cpu as usize) else { return &[] };
+        let blocks = &columns.blocks;
+        let first = blocks.partition_point(|block| block.from < self.after);
+        let end = blocks.partition_point(|block| block.to <= self.until);
+        blocks.get(first..end).unwrap_or_default()
+    }
+
     /// The silences of a CPU.
     pub(crate) fn silences(&self, cpu: u32) -> &'a [Silence] {
         self.of_cpu(cpu, |columns| &columns.silences)
@@ -339,9 +376,11 @@ impl<'a> Excerpt<'a> {
     /// When timers that call a function for which `is_it` holds were served on any CPU, in the
     /// order of time.
     pub(crate) fn served(&self, is_it: impl Fn(FunctionId) -> bool) -> Vec<Instant<Monotonic>> {
-        let columns = self.log.timers.iter().filter(|(function, _)| is_it(**function));
+        let columns =
+            self.log.timers.iter().map(|(function, column)| (function, self.part_of(column)));
+        let columns = columns.filter(|(function, part)| !part.is_empty() && is_it(**function));
         let mut served: Vec<Instant<Monotonic>> =
-            columns.flat_map(|(_, column)| self.part_of(column)).copied().collect();
+            columns.flat_map(|(_, part)| part).copied().collect();
         served.sort_unstable();
         served
     }

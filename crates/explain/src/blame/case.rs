@@ -1,14 +1,15 @@
 //! The data about a late sample, and the parts found so far.
 
-use tactus_model::recording::{Dictionary, NameId, Priority, ProcessId, ThreadId};
+use tactus_model::recording::{Dictionary, NameId, ProcessId, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::{host_pause, interrupts, steal};
+use crate::block::Block;
 use crate::cause::{Cause, Culprit};
+use crate::cpu_use::{CpuUse, Runner};
 use crate::explanation::Part;
 use crate::log::Excerpt;
-use crate::machine::{Activity, Machine, Slice};
-use crate::number_map::NumberMap;
+use crate::machine::{Machine, Slice};
 
 /// The state of the replay at the moment when a window is closed.
 #[derive(Clone, Copy, Debug)]
@@ -111,28 +112,8 @@ pub(crate) struct Case<'a> {
     pub(crate) scene: &'a Scene<'a>,
     pauses: Vec<Stretch>,
     parts: Vec<Part>,
-    /// The time in which the scheduler let other threads run.
-    ran: Vec<(Runner, Nanos)>,
-    /// Where in `ran` each thread was added last.
-    last_ran: NumberMap<i32, usize>,
-    /// The time in which CPUs served interrupts and softirqs.
-    served: Vec<(u32, Activity, Nanos)>,
-}
-
-/// A thread that ran, as its slice shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Runner {
-    thread: ThreadId,
-    name: NameId,
-    priority: Priority,
-    base: Option<Priority>,
-}
-
-impl Runner {
-    const fn of(slice: &Slice) -> Self {
-        let Slice { thread, name, priority, base, .. } = *slice;
-        Self { thread, name, priority, base }
-    }
+    /// The time in which the scheduler let other threads run, and CPUs served interrupts.
+    sums: CpuUse,
 }
 
 impl<'a> Case<'a> {
@@ -145,9 +126,7 @@ impl<'a> Case<'a> {
             scene,
             pauses: host_pause::find(scene, due, came),
             parts: Vec::new(),
-            ran: Vec::new(),
-            last_ran: NumberMap::default(),
-            served: Vec::new(),
+            sums: CpuUse::default(),
         }
     }
 
@@ -160,29 +139,26 @@ impl<'a> Case<'a> {
         add(&mut self.parts, cause, time);
     }
 
-    /// Adds time in which another thread ran.
-    fn add_runner(&mut self, runner: Runner, time: Nanos) {
-        if let Some(last) = self.last_ran.get(&runner.thread.0)
-            && self.ran[*last].0 == runner
-        {
-            self.ran[*last].1 = self.ran[*last].1 + time;
-            return;
+    /// Adds what a CPU did in a block to the causes of an ordinary thread's wait.
+    pub(crate) fn add_block(&mut self, block: &Block) {
+        for &(runner, time) in &block.ran {
+            self.sums.add_runner(runner, time);
         }
-        let known = self.ran.iter().position(|(other, _)| *other == runner);
-        let place = known.unwrap_or(self.ran.len());
-        match known {
-            Some(place) => self.ran[place].1 = self.ran[place].1 + time,
-            None => self.ran.push((runner, time)),
+        for &(cpu, activity, time) in &block.served {
+            self.sums.add_served(cpu, activity, time);
         }
-        self.last_ran.insert(runner.thread.0, place);
+        self.add(Cause::Switch, block.switching);
     }
 
-    /// Adds time in which a CPU served an interrupt or a softirq.
-    fn add_served(&mut self, cpu: u32, activity: Activity, time: Nanos) {
-        match self.served.iter_mut().find(|(on, what, _)| (*on, *what) == (cpu, activity)) {
-            Some((.., sum)) => *sum = *sum + time,
-            None => self.served.push((cpu, activity, time)),
-        }
+    /// Whether the host may have taken a CPU away between two instants.
+    pub(crate) fn is_disturbed(
+        &self,
+        cpu: u32,
+        from: Instant<Monotonic>,
+        to: Instant<Monotonic>,
+    ) -> bool {
+        self.pauses.iter().any(|pause| pause.0 < to && pause.1 > from)
+            || !steal::stretches(self.scene, cpu, from, to).is_empty()
     }
 
     /// Gives every piece of a CPU's stretch a cause: first host pauses and steal time,
@@ -195,28 +171,34 @@ impl<'a> Case<'a> {
         to: Instant<Monotonic>,
         rest: impl Fn(&Piece, &Slice) -> Option<Cause>,
     ) {
-        self.spread_pieces(cpu, &self.scene.pieces(cpu, from, to), rest);
+        let pieces = self.scene.pieces(cpu, from, to);
+        self.spread_pieces(cpu, &pieces, |_, piece, slice| rest(piece, slice));
     }
 
-    /// Gives every one of these pieces of a CPU's stretch, which follow each other, a cause.
+    /// Gives every one of these pieces of a CPU's stretch, which follow each other, a cause. `rest`
+    /// gets the number of a piece and the part of it to decide about.
     pub(crate) fn spread_pieces(
         &mut self,
         cpu: u32,
         pieces: &[Piece],
-        rest: impl Fn(&Piece, &Slice) -> Option<Cause>,
+        rest: impl Fn(usize, &Piece, &Slice) -> Option<Cause>,
     ) {
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
         let stolen = steal::stretches(self.scene, cpu, first.from, last.to);
         if self.pauses.is_empty() && stolen.is_empty() {
-            return pieces.iter().for_each(|piece| self.take(piece, &rest));
+            for (here, piece) in pieces.iter().enumerate() {
+                self.take(piece, |piece, slice| rest(here, piece, slice));
+            }
+            return;
         }
-        for piece in pieces {
+        for (here, piece) in pieces.iter().enumerate() {
+            let rest = |part: &Piece, slice: &Slice| rest(here, part, slice);
             let mut paused = Nanos::ZERO;
             for part in carve((piece.from, piece.to), &self.pauses) {
                 match part {
                     Carved::Inside(inside) => paused = paused + (inside.1 - inside.0),
                     Carved::Outside(outside) => {
-                        self.spread_unpaused(cpu, outside, piece, &stolen, &rest);
+                        self.spread_unpaused(cpu, outside, piece, &stolen, rest);
                     }
                 }
             }
@@ -248,18 +230,18 @@ impl<'a> Case<'a> {
         match &piece.slice {
             None => self.add(Cause::UnexplainedGap, time),
             Some(slice) if interrupts::is_one(slice.activity) => {
-                self.add_served(slice.cpu, slice.activity, time);
+                self.sums.add_served(slice.cpu, slice.activity, time);
             }
             Some(slice) => match rest(piece, slice) {
                 Some(cause) => self.add(cause, time),
-                None => self.add_runner(Runner::of(slice), time),
+                None => self.sums.add_runner(Runner::of(slice), time),
             },
         }
     }
 
     /// The parts, the greatest first.
     pub(crate) fn into_parts(self) -> Vec<Part> {
-        let runners = self.ran.iter().map(|(runner, time)| (*runner, *time)).collect();
+        let runners = self.sums.ran().to_vec();
         self.named(runners, |cause| cause)
     }
 
@@ -269,7 +251,7 @@ impl<'a> Case<'a> {
     /// name for each thread.
     pub(crate) fn into_parts_by_name(self) -> Vec<Part> {
         let mut groups: Vec<(GroupKey, Runner, Nanos)> = Vec::new();
-        for &(runner, time) in &self.ran {
+        for &(runner, time) in self.sums.ran() {
             let key = GroupKey::of(runner, self.scene);
             match groups.iter_mut().find(|(other, ..)| *other == key) {
                 Some((.., sum)) => *sum = *sum + time,
@@ -281,14 +263,14 @@ impl<'a> Case<'a> {
     }
 
     fn named(self, runners: Vec<(Runner, Nanos)>, called: fn(Cause) -> Cause) -> Vec<Part> {
-        let Self { scene, parts: found, served, .. } = self;
-        let mut parts = Vec::with_capacity(found.len() + served.len() + runners.len());
+        let Self { scene, parts: found, sums, .. } = self;
+        let mut parts = Vec::with_capacity(found.len() + sums.served().len() + runners.len());
         for Part { cause, time } in found {
             add(&mut parts, called(cause), time);
         }
-        for (cpu, activity, time) in served {
-            if let Some(cause) = interrupts::cause(cpu, activity, scene.names) {
-                add(&mut parts, cause, time);
+        for (cpu, activity, time) in sums.served() {
+            if let Some(cause) = interrupts::cause(*cpu, *activity, scene.names) {
+                add(&mut parts, cause, *time);
             }
         }
         for (runner, time) in runners {
@@ -305,22 +287,20 @@ impl<'a> Case<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct GroupKey {
     process: Option<ProcessId>,
-    observes: bool,
+    /// Without its number, if that adds nothing.
     runner: Runner,
 }
 
 impl GroupKey {
     fn of(runner: Runner, scene: &Scene<'_>) -> Self {
-        let thread = match runner.name {
-            // Its number leads to its name.
-            NameId::UNKNOWN => runner.thread,
-            _ => ThreadId::IDLE,
+        let observers = &scene.machine.observers().threads;
+        // Its number leads to its name, or says that it observes.
+        let thread = match runner.name == NameId::UNKNOWN || observers.contains(&runner.thread) {
+            true => runner.thread,
+            false => ThreadId::IDLE,
         };
-        Self {
-            process: scene.names.process_of(runner.thread),
-            observes: scene.is_observer(runner.thread),
-            runner: Runner { thread, ..runner },
-        }
+        let process = scene.names.process_of(runner.thread);
+        Self { process, runner: Runner { thread, ..runner } }
     }
 }
 

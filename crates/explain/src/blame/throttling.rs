@@ -53,16 +53,13 @@ const REALTIME_RENEWALS: [&str; 1] = ["sched_rt_period_timer"];
 const DEADLINE_RENEWALS: [&str; 1] = ["dl_task_timer"];
 
 /// The rule by which the waiter was throttled in each of the `pieces` of its CPU's time, which
-/// follow each other; `None` where it was not, as far as events show.
+/// follow each other; `None` where it was not, as far as events show. It is empty if no event shows
+/// throttling in any of them.
 pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<Throttle>> {
     let functions = match waiter.priority.class() {
         PriorityClass::Realtime(_) => &REALTIME_RENEWALS[..],
         PriorityClass::Deadline => &DEADLINE_RENEWALS,
-        PriorityClass::Ordinary { .. } => {
-            let mut rules = vec![None; pieces.len()];
-            add_quota(scene, waiter, pieces, &mut rules);
-            return rules;
-        }
+        PriorityClass::Ordinary { .. } => return by_quota(scene, waiter, pieces),
     };
     let renewals = served(scene, pieces, functions);
     let withheld = |here: usize| withheld(scene, waiter, pieces, here, &renewals);
@@ -78,6 +75,17 @@ pub(super) fn find(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<
         }
     }
     rules
+}
+
+/// Whether events between two instants may show that the waiter was throttled.
+pub(super) fn may_be(
+    scene: &Scene<'_>,
+    waiter: &Waiter,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) -> bool {
+    // Without a renewal, nothing shows a quota.
+    !waiter.priority.is_ordinary() || !served_between(scene, from, to, &QUOTA_RENEWALS).is_empty()
 }
 
 /// Whether the first of these pieces belongs to a turn of a thread that the waiter seems to
@@ -185,17 +193,19 @@ fn is_served(scene: &Scene<'_>, waiter: &Waiter, slice: &Slice) -> bool {
         .any(|other| is_timer(scene, other, &DEADLINE_RENEWALS))
 }
 
-/// Finds throttling by the quota of a control group in the time of an ordinary thread.
+/// Finds throttling by the quota of a control group in the time of an ordinary thread; empty if no
+/// quota was renewed in it.
 ///
 /// The group is throttled when one of its threads has used up the quota, until the quota is
 /// renewed. Therefore the time is cut at renewals and at turns of the group's threads, and in each
 /// stretch that ends with a renewal the waiter was throttled always or never.
-fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [Option<Throttle>]) {
+fn by_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<Throttle>> {
     let renewals = served(scene, pieces, &QUOTA_RENEWALS);
     // Without a renewal, nothing shows a quota.
     if renewals.is_empty() {
-        return;
+        return Vec::new();
     }
+    let mut rules = vec![None; pieces.len()];
     let mut start = 0;
     for (here, piece) in pieces.iter().enumerate() {
         let of_group = is_of_group(scene, waiter, &pieces[here..]);
@@ -211,6 +221,7 @@ fn add_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece], rules: &mut [
         }
         start = here + 1;
     }
+    rules
 }
 
 /// Whether the first of these pieces belongs to a thread of the waiter's control group, as far as
@@ -295,7 +306,16 @@ fn longest_idle(scene: &Scene<'_>, waiter: &Waiter, stretch: &[Piece]) -> Nanos 
 /// pieces to the last.
 fn served(scene: &Scene<'_>, pieces: &[Piece], functions: &[&str]) -> Vec<Instant<Monotonic>> {
     let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Vec::new() };
-    let log = scene.log.between(first.from, last.to);
+    served_between(scene, first.from, last.to, functions)
+}
+
+fn served_between(
+    scene: &Scene<'_>,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+    functions: &[&str],
+) -> Vec<Instant<Monotonic>> {
+    let log = scene.log.between(from, to);
     log.served(|function| is_one_of(scene, function, functions))
 }
 

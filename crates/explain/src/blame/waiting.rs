@@ -7,13 +7,9 @@ use super::case::{Case, Piece, Scene};
 use super::late_interrupt::idle_exit;
 use super::site::{Interrupted, gave_way, interrupted_thread};
 use super::throttling;
+use crate::block::{Block, SWITCH_MAX};
 use crate::cause::{Cause, Hold};
 use crate::machine::{Absence, Slice, Waker};
-
-/// How long a thread that was asked to reschedule may take for the switch itself: the
-/// end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the median, below
-/// 20 µs while events are recorded. More time means a preemption-off section.
-const SWITCH_MAX: Nanos = Nanos::from_micros(20);
 
 /// How long a wakeup of another CPU may take to arrive, an IRQ-off section there included.
 const ARRIVAL_MAX: Nanos = Nanos::from_millis(1);
@@ -31,6 +27,7 @@ pub(super) fn wait(
 }
 
 /// The time on one CPU's runqueue.
+#[derive(Clone, Copy)]
 struct Queue {
     cpu: u32,
     from: Instant<Monotonic>,
@@ -66,15 +63,45 @@ fn queues(
     queues
 }
 
+/// Divides the time on a runqueue: by blocks where they say all about it, otherwise by slices.
 fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
+    let scene = case.scene;
+    let waiter = Waiter::of(absence, queue.cpu, queue.from);
+    let mut rest = *queue;
+    for block in blocks(scene, &waiter, queue) {
+        if block.has(waiter.thread) || case.is_disturbed(queue.cpu, block.from, block.to) {
+            continue;
+        }
+        wait_by_slices(case, absence, &waiter, &Queue { to: block.from, ..rest });
+        case.add_block(block);
+        rest.from = block.to;
+    }
+    wait_by_slices(case, absence, &waiter, &rest);
+}
+
+/// The blocks within the time on a runqueue; none if the waiter may have been throttled in it, or
+/// outranks ordinary threads.
+fn blocks<'a>(scene: &Scene<'a>, waiter: &Waiter, queue: &Queue) -> &'a [Block] {
+    let log = scene.log.between(queue.from, queue.to);
+    match log.blocks(queue.cpu) {
+        [] => &[],
+        _ if throttling::may_be(scene, waiter, queue.from, queue.to) => &[],
+        blocks => blocks,
+    }
+}
+
+/// Divides a stretch of the time on a runqueue, whose slices are whole turns but at the ends of the
+/// time.
+fn wait_by_slices(case: &mut Case<'_>, absence: &Absence, waiter: &Waiter, queue: &Queue) {
+    if queue.from >= queue.to {
+        return;
+    }
     let scene = case.scene;
     let Queue { cpu, from, to, moved } = *queue;
     let pieces = scene.pieces(cpu, from, to);
-    let waiter = Waiter::of(absence, cpu, from);
-    let throttled = throttling::find(scene, &waiter, &pieces);
-    let sections = sections(scene, absence, &waiter, &pieces);
-    case.spread_pieces(cpu, &pieces, |piece, slice| {
-        let within = pieces.partition_point(|whole| whole.to <= piece.from);
+    let throttled = throttling::find(scene, waiter, &pieces);
+    let sections = sections(scene, absence, waiter, &pieces);
+    case.spread_pieces(cpu, &pieces, |within, piece, slice| {
         if let Some(rule) = throttled.get(within).copied().flatten() {
             return Some(Cause::Throttling { rule });
         }
@@ -90,10 +117,7 @@ fn wait_on(case: &mut Case<'_>, absence: &Absence, queue: &Queue) {
         if moved && is_stopper(scene, slice) {
             return Some(Cause::Moved);
         }
-        if pieces
-            .get(within..)
-            .is_some_and(|here| throttling::is_of_higher_rank(scene, &waiter, here))
-        {
+        if throttling::is_of_higher_rank(scene, waiter, &pieces[within..]) {
             let thread = scene.culprit(slice).of_rank(waiter.priority);
             return Some(Cause::OtherThread { thread });
         }
@@ -224,7 +248,144 @@ fn sections(
 }
 
 /// Whether a slice belongs to the kernel's stopper thread, which goes before every
-/// other class and reports a real-time priority (`kernel/stop_machine.c`).
+/// other class and reports a real-time priority (`kernel/stop_machine.c`). An ordinary thread with
+/// its name is another program's.
 pub(super) fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
-    scene.names.name(slice.name).starts_with("migration/")
+    !slice.priority.is_ordinary() && scene.names.name(slice.name).starts_with("migration/")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tactus_model::recording::{
+        About, Dictionary, InterruptVector, Observers, Softirq, TaskState,
+    };
+
+    use super::*;
+    use crate::log::Log;
+    use crate::machine::{Activity, Errand, Machine, Migration, Observer, Silence, Steal};
+
+    /// The stretches in a turn of a thread: what the CPU does, and for how long, in ns.
+    type Turn = (i32, Vec<(u8, u64)>);
+
+    fn at(nanos: u64) -> Instant<Monotonic> {
+        Instant::from_nanos(nanos)
+    }
+
+    fn turns() -> impl Strategy<Value = Vec<Turn>> {
+        let stretches = prop::collection::vec((0..8_u8, 1..15_000_u64), 1..6);
+        // Few threads are special, so that there are blocks.
+        let thread = prop_oneof![400 => 1..6_i32, 1 => 6..8_i32, 1 => Just(0)];
+        prop::collection::vec((thread, stretches), 200..400)
+    }
+
+    /// Logs the turns of CPU 0. Thread 0 is idle, 6 is the stopper, 7 a real-time thread.
+    fn log(turns: &[Turn], names: &mut Dictionary) -> (Log, u64) {
+        let mut log = Log::opened();
+        let mut now = 0;
+        for (thread, stretches) in turns {
+            let name = match thread {
+                6 => names.intern("migration/0"),
+                _ => names.intern(["a", "b"][*thread as usize % 2]),
+            };
+            let since = at(now);
+            for (kind, length) in stretches {
+                let (from, to) = (at(now), at(now + length));
+                now += length;
+                let activity = match kind {
+                    0 => Activity::Softirq(Softirq::TIMER),
+                    1 => Activity::Vector(InterruptVector::LocalTimer),
+                    _ if *thread == 0 => Activity::Idle { state: None },
+                    _ => Activity::Thread,
+                };
+                log.slice(Slice {
+                    cpu: 0,
+                    from,
+                    to,
+                    activity,
+                    thread: ThreadId(*thread),
+                    name,
+                    priority: Priority(if *thread >= 6 { 10 } else { 120 }),
+                    base: None,
+                    thread_since: since,
+                    need_resched: *kind == 7,
+                    end_chain: None,
+                });
+            }
+        }
+        (log, now)
+    }
+
+    fn absence(thread: i32, from: u64, to: u64) -> Absence {
+        Absence {
+            thread: ThreadId(thread),
+            priority: Priority(120),
+            watched: None,
+            left_at: at(from),
+            left_cpu: 0,
+            left_state: TaskState::PREEMPTED,
+            left_chain: None,
+            errand: Errand::NONE,
+            waking: None,
+            queued: None,
+            back_at: at(to),
+            back_cpu: 0,
+            back_at_min: None,
+        }
+    }
+
+    fn about() -> About {
+        About {
+            started: at(0),
+            cpus: [0].into_iter().collect(),
+            events: Vec::new(),
+            absent: Vec::new(),
+            kernel: None,
+            mechanism: None,
+            timer_tick: None,
+            observers: Observers::default(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn blocks_give_the_same_causes_as_their_slices(
+            turns in turns(),
+            waiter in 1..9_i32,
+            ends in (0..=1000_u64, 0..=1000_u64),
+            steal in prop::option::of((0..900_u64, 1..100_u64)),
+            moved in prop::option::of(0..1000_u64),
+        ) {
+            let mut names = Dictionary::new();
+            let (mut log, length) = log(&turns, &mut names);
+            let instant = |part: u64| length * part / 1000;
+            let (from, to) = (instant(ends.0.min(ends.1)), instant(ends.0.max(ends.1)));
+            if let Some((part, long)) = steal {
+                let (from, to) = (at(instant(part)), at(instant(part + long)));
+                log.silence(Silence { cpu: 0, from, to });
+                log.steal(Steal { cpu: 0, from, to, amount: Nanos::from_micros(20) });
+            }
+            if let Some(part) = moved {
+                let migration = Migration { at: at(instant(part)), thread: ThreadId(waiter), to_cpu: 0 };
+                log.migration(migration);
+            }
+            prop_assert!(log.whole().blocks(0).len() > 1);
+            let machine = Machine::new(&about());
+            let scene = Scene { log: log.whole(), machine: &machine, names: &names };
+            let absence = absence(waiter, from, to);
+            let (from, to) = (at(from), at(to));
+            let mut by_blocks = Case::new(&scene, from, to);
+            wait(&mut by_blocks, &absence, from, to);
+            let mut by_slices = Case::new(&scene, from, to);
+            for queue in queues(&scene, &absence, from, to) {
+                let waiter = Waiter::of(&absence, queue.cpu, queue.from);
+                wait_by_slices(&mut by_slices, &absence, &waiter, &queue);
+            }
+            let parts = by_blocks.into_parts();
+            prop_assert_eq!(parts.iter().map(|part| part.time).sum::<Nanos>(), to - from);
+            prop_assert_eq!(parts, by_slices.into_parts());
+        }
+    }
 }
