@@ -365,7 +365,7 @@ mod tests {
             if let Some((part, long)) = steal {
                 let (from, to) = (at(instant(part)), at(instant(part + long)));
                 log.silence(Silence { cpu: 0, from, to });
-                log.steal(Steal { cpu: 0, from, to, amount: Nanos::from_micros(20) });
+                log.steal(Steal { cpu: 0, thread: ThreadId(1), from, to, amount: Nanos::from_micros(20) });
             }
             if let Some(part) = moved {
                 let migration = Migration { at: at(instant(part)), thread: ThreadId(waiter), to_cpu: 0 };
