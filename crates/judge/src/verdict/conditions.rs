@@ -162,6 +162,7 @@ mod tests {
         ("deadline class", "the run reports refusals"),
         ("memory locking", "the run reports refusals"),
         ("tracing", "the run reports refusals"),
+        ("deadline account", "the run reports a refused deadline policy"),
         ("container", "its limits have checks of their own"),
         ("real-time throttling", "no measured task runs for so long"),
         ("timer slack", "probes set their own"),
