@@ -218,7 +218,13 @@ impl From<KernelError> for Error {
 impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
         let error = match error {
-            RecordError::Write { path, error } => return files::not_written(&path, error),
+            RecordError::Write { path, error, part } => {
+                let kept = part.map(|part| {
+                    let part = part.display();
+                    format!("the events until then are in {part}; read it: tactus explain {part}")
+                });
+                return files::not_written(&path, error).with_hint_if_any(kept);
+            }
             other => other,
         };
         let kind = match &error {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use tactus_record::live::require_regular;
 use tactus_sys::whole_file::{Readers, WholeFile};
 
 use crate::{Error, ErrorKind, Result};
@@ -90,6 +91,15 @@ pub fn check(path: &Path) -> Result<()> {
         Ok(there) if !there.is_file() => Ok(()),
         _ => written(WholeFile::create(path, Readers::Owner).map(drop), path),
     }
+}
+
+/// Checks that a recording can be written later, before anything is recorded.
+///
+/// # Errors
+/// Those of [`check`], or it is a pipe or a device.
+pub(crate) fn check_recording(path: &Path) -> Result<()> {
+    written(require_regular(path), path)?;
+    check(path)
 }
 
 /// Requires that the directory of a file exists, where a spelling mistake would create another one.

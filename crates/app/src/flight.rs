@@ -160,7 +160,7 @@ pub(crate) fn follow<T: Send + 'static>(
     wanted: &Wanted,
     last: Nanos,
     control: &Control,
-    on_event: impl FnMut(RecordEvent),
+    mut on_event: impl FnMut(RecordEvent),
     watch: impl FnOnce(LiveSource) -> Result<T> + Send + 'static,
     on_mark: impl FnMut(&Recorder) -> Result<ControlFlow<()>, RecordError>,
 ) -> Result<(Recorded, T)> {
@@ -170,7 +170,8 @@ pub(crate) fn follow<T: Send + 'static>(
     let watching =
         std::thread::Builder::new().name("tactus-watch".to_owned()).spawn(move || watch(source))?;
     let recorded =
-        record_with(recorder, &wanted.command, wanted.duration, control, on_event, on_mark)?;
+        record_with(recorder, &wanted.command, wanted.duration, control, &mut on_event, on_mark)?;
+    control.wait_for_reader(|| !watching.is_finished(), || on_event(RecordEvent::ReaderWorks));
     let ended = |_| Error::new(ErrorKind::Internal, "the watching thread panicked");
     Ok((recorded, watching.join().map_err(ended)??))
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use tactus_model::recording::Observers;
 use tactus_model::time::{Nanos, Realtime};
 use tactus_record::RecordingSummary;
-use tactus_record::live::{CallChains, Control, Keep, Options, RecordEvent, Source, record};
+use tactus_record::live::{
+    CallChains, Control, Keep, Options, RecordEvent, Source, left_parts, record,
+};
 use tactus_report::format;
 use tactus_rt::settings::{Guardian, restore_left};
 
@@ -76,9 +78,20 @@ impl Wanted {
         })
     }
 
+    /// The recordings beside the file of this one that did not get to their ends, e.g. because
+    /// their recorder was killed.
+    pub fn left_parts(&self) -> Vec<PathBuf> {
+        let path = self.path();
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let parts = left_parts(directory.unwrap_or(Path::new(".")));
+        // As the user names files of the current directory.
+        let short = |part: PathBuf| part.strip_prefix("./").map(Path::to_owned).unwrap_or(part);
+        parts.into_iter().map(short).collect()
+    }
+
     /// The options of the recorder, after a check that all files can be written.
     pub(crate) fn options(&self, keep: Keep) -> Result<Options> {
-        files::check(&self.path())?;
+        files::check_recording(&self.path())?;
         self.also.iter().try_for_each(|(_, path)| files::check(path))?;
         let (source, call_chains) = (self.source, self.call_chains);
         let observers = Observers::of_processes([std::process::id()]);

@@ -92,7 +92,13 @@ impl<'p> Runs<'p> {
     pub fn source(&self, address: &Address) -> Result<Source<'_>> {
         match file(address.as_str()) {
             Some(path) if !is_exported_run(path)? => Ok(Source::Recording(path.to_owned())),
-            _ => Ok(Source::Run(Box::new(self.find(address)?))),
+            _ => match self.find(address) {
+                Err(_) if Path::new(address.as_str()).is_dir() => {
+                    let error = Error::usage(format!("{} is a directory", address.as_str()));
+                    Err(error.with_hint("name the file of a recording or of an exported run"))
+                }
+                found => Ok(Source::Run(Box::new(found?))),
+            },
         }
     }
 }

@@ -4,7 +4,6 @@
 //! periodic threads among those of the chosen processes and explains each late job as soon as its
 //! causes are known.
 
-use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,6 +15,7 @@ use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
 use tactus_record::live::{Control, LiveSource, RecordError, RecordEvent, Recorder, Stopper};
 use tactus_report::LateRecording;
+use tactus_sys::whole_file::Readers;
 
 use crate::error::OrError;
 use crate::flight::{Attempts, follow, save_at_end};
@@ -66,6 +66,8 @@ pub struct Answer {
     pub unseen: Vec<(String, String)>,
     /// The names of [`Target::names`] that no program and no thread had.
     pub unseen_names: Vec<String>,
+    /// Whether a signal ended the explaining before all events were read.
+    pub cut_short: bool,
     /// Whether the chosen processes have ended.
     pub over: bool,
     /// The processes that the command left running, with their names.
@@ -76,16 +78,17 @@ pub struct Answer {
 /// recording. At the end, writes the page and the recording.
 ///
 /// # Errors
-/// Recording or the command cannot be started, a target does not exist, the path of a file cannot
-/// be written, or an error of `on_news`.
+/// Recording or the command cannot be started, a target does not exist, or the path of a file
+/// cannot be written.
 pub fn why(
     wanted: &Wanted,
     target: &Target,
     question: &Question,
     control: &Control,
     mut on_event: impl FnMut(RecordEvent),
-    on_news: impl FnMut(News<'_>) -> io::Result<()>,
+    on_news: impl FnMut(News<'_>),
 ) -> Result<Answer> {
+    files::check_recording(&wanted.path())?;
     let page = wanted.path().with_extension("html");
     if page == wanted.path() {
         let message = format!("{} is the file of the page", page.display());
@@ -94,7 +97,7 @@ pub fn why(
             page.with_extension("tactusrec").display()
         )));
     }
-    files::check(&page)?;
+    files::check_recording(&page)?;
     let command = Arc::new(OnceLock::new());
     let watched = target.watched(&question.threads, command.clone())?;
     let (late, lates) = sync_channel(WAITING);
@@ -104,7 +107,6 @@ pub fn why(
         lates,
         trigger: None,
         attempts: Attempts::default(),
-        failed: None,
         on_news,
     };
     let on_event = |event| {
@@ -116,8 +118,7 @@ pub fn why(
     };
     let run = move |source| watch.run(source);
     let followed = follow(wanted, LAST, control, on_event, run, |recorder| saving.take(recorder));
-    let Saving { path: recording, trigger, failed, .. } = saving;
-    failed.map_or(Ok(()), Err)?;
+    let Saving { path: recording, trigger, .. } = saving;
     let (recorded, (jobs, watched)) = followed?;
     let summary = recorded.summary.clone();
     let saved = match trigger {
@@ -138,11 +139,14 @@ pub fn why(
         not_written,
         summary,
         unseen,
+        cut_short: control.stopper().is_cut_short(),
         unseen_names: watched.unseen().map(str::to_owned).collect(),
         over: watched.is_over(),
         left: watched.left_by_the_command(),
     };
-    match files::write(&page, answer.written()?) {
+    // It names threads and functions of the kernel, as the recording does.
+    let text = answer.written()?;
+    match files::write_with(&page, Readers::Owner, |out| Ok(out.write_all(text.as_bytes())?)) {
         Ok(()) => answer.page = Some(page),
         Err(error) => answer.not_written = Some(error),
     }
@@ -159,7 +163,12 @@ impl Answer {
             let lost = tactus_report::format::counted(self.summary.lost(), "event");
             format!("{lost} were lost; jobs meanwhile are not counted.")
         });
-        let notes = trigger.into_iter().chain(saved).chain(lost).collect();
+        let cut = self.cut_short.then(|| {
+            "A signal ended the explaining: the last events were not read, and the last late jobs \
+             have no causes."
+                .to_owned()
+        });
+        let notes = trigger.into_iter().chain(saved).chain(lost).chain(cut).collect();
         let title = "Why threads were late".to_owned();
         Ok(tactus_report::jobs_page(&LateRecording { title, notes }, &self.jobs)?)
     }
@@ -181,6 +190,10 @@ impl Watch {
         self.watched.began();
         let mut over = false;
         while let Some(item) = source.next_item().or_internal()? {
+            if self.stopper.is_cut_short() {
+                explainer.leave_open();
+                break;
+            }
             match item {
                 Item::Lost(lost) => explainer.lost(&lost),
                 Item::Event(event) => {
@@ -211,23 +224,16 @@ struct Saving<F> {
     lates: Receiver<LateJob>,
     trigger: Option<LateJob>,
     attempts: Attempts,
-    /// The error that ends the recording.
-    failed: Option<Error>,
     on_news: F,
 }
 
-impl<F: FnMut(News<'_>) -> io::Result<()>> Saving<F> {
+impl<F: FnMut(News<'_>)> Saving<F> {
     /// Takes the late jobs that wait; returns whether to continue.
     fn take(&mut self, recorder: &Recorder) -> Result<ControlFlow<()>, RecordError> {
         while let Ok(job) = self.lates.try_recv() {
-            let reported = (self.on_news)(News::Late(&job));
-            let saved = match self.is_worth_a_save(&job) {
-                true => self.save(recorder, job)?,
-                false => Ok(()),
-            };
-            if let Err(error) = reported.and(saved) {
-                self.failed = Some(error.into());
-                return Ok(ControlFlow::Break(()));
+            (self.on_news)(News::Late(&job));
+            if self.is_worth_a_save(&job) {
+                self.save(recorder, job)?;
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -243,20 +249,19 @@ impl<F: FnMut(News<'_>) -> io::Result<()>> Saving<F> {
         !self.attempts.are_paused() && self.trigger.as_ref().is_none_or(worse)
     }
 
-    fn save(&mut self, recorder: &Recorder, job: LateJob) -> Result<io::Result<()>, RecordError> {
+    fn save(&mut self, recorder: &Recorder, job: LateJob) -> Result<(), RecordError> {
         match recorder.save(&self.path) {
             Ok(()) => {
-                let reported = (self.on_news)(News::Saved(&job));
+                (self.on_news)(News::Saved(&job));
                 self.trigger = Some(job);
-                Ok(reported)
             }
             Err(error @ RecordError::Write { .. }) => {
                 let error = Error::from(error);
-                let reported = (self.on_news)(News::NotSaved(&error));
+                (self.on_news)(News::NotSaved(&error));
                 self.attempts.fail(error);
-                Ok(reported)
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
         }
+        Ok(())
     }
 }

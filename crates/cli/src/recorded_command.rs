@@ -12,17 +12,24 @@ use tactus_report::format;
 
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
-use crate::signals::{self, on_interrupt};
+use crate::signals::{self, on_each_interrupt};
 use crate::terminal::{say, shortfall_text};
 
 /// The control of a recording that the first interrupt stops. A signal from a process is passed
-/// on to the command.
+/// on to the command. A signal after the recording cuts the work of its reader short.
 pub(crate) fn interruptible() -> io::Result<Control> {
     let control = Control::new();
-    let stopper = control.stopper();
-    on_interrupt(move |request| match request.by_process {
-        true => stopper.interrupt(request.signal),
-        false => stopper.stop(),
+    let (stopper, mut is_first) = (control.stopper(), true);
+    on_each_interrupt(move |request| {
+        let was_first = std::mem::take(&mut is_first);
+        if stopper.cut_short() {
+            return true;
+        }
+        match request.by_process {
+            true => stopper.interrupt(request.signal),
+            false => stopper.stop(),
+        }
+        was_first
     })?;
     Ok(control)
 }
@@ -45,6 +52,9 @@ impl RecordedCommand {
         match event {
             RecordEvent::Started(_) => {
                 hint.iter().for_each(|hint| self.quietness.note(format_args!("{hint}")));
+            }
+            RecordEvent::ReaderWorks => {
+                say!("explaining the end of the recording; Ctrl-C writes what is known by then");
             }
             RecordEvent::CommandStarted { process } => self.process = Some(*process),
             RecordEvent::CommandEnded(status) => {

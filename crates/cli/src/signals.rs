@@ -32,20 +32,28 @@ impl From<Origin> for Request {
 /// Calls `stop` at the first SIGINT, SIGTERM or SIGHUP, and ends the program at the second. Child
 /// processes end with it; finished turns are kept.
 pub(crate) fn on_interrupt(stop: impl FnOnce(Request) + Send + 'static) -> io::Result<()> {
+    let mut stop = Some(stop);
+    on_each_interrupt(move |request| stop.take().map(|stop| stop(request)).is_some())
+}
+
+/// Calls `handle` at each SIGINT, SIGTERM or SIGHUP, and ends the program at the first that it
+/// does not handle.
+pub(crate) fn on_each_interrupt(
+    mut handle: impl FnMut(Request) -> bool + Send + 'static,
+) -> io::Result<()> {
     // `nohup` makes a program ignore the hangup of its terminal.
     let hangup = (!tactus_sys::process::ignores_hangup()).then_some(SIGHUP);
     let caught = [SIGINT, SIGTERM].into_iter().chain(hangup);
     let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
     thread::spawn(move || {
-        let mut signals = signals.forever();
-        if let Some(origin) = signals.next() {
+        for origin in signals.forever() {
             // Only the first counts; a program with several runs waits in several threads.
             let relaxed = Ordering::Relaxed;
             let _ = RECEIVED.compare_exchange(0, origin.signal, relaxed, relaxed);
-            stop(origin.into());
-        }
-        if let Some(origin) = signals.next() {
-            std::process::exit(code_of(origin.signal).into());
+            let signal = origin.signal;
+            if !handle(origin.into()) {
+                std::process::exit(code_of(signal).into());
+            }
         }
     });
     Ok(())

@@ -147,6 +147,14 @@ impl JobExplanation {
     pub fn late(&self) -> u64 {
         self.explanation.pareto.samples + self.explanation.pareto.undivided
     }
+
+    /// The same without its worst jobs.
+    #[must_use]
+    pub fn without_worst(&self) -> Self {
+        let mut figures = self.clone();
+        figures.explanation.worst = Vec::new();
+        figures
+    }
 }
 
 /// Where the time of a late job went.

@@ -1,6 +1,7 @@
 //! Sums over samples while they are explained.
 
 use tactus_model::sample::Sample;
+use tactus_model::time::Nanos;
 
 use crate::circumstance::Circumstances;
 use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
@@ -16,13 +17,28 @@ pub(crate) struct Tally {
     options: Options,
     outcomes: Vec<OutcomeCount>,
     pareto: ParetoBuilder,
+    /// The total latency of the late samples that were divided.
+    late: Nanos,
     worst: Vec<ExplainedSample>,
 }
 
 impl Tally {
     pub(crate) fn new(options: Options) -> Self {
         let (outcomes, worst) = (Vec::new(), Vec::new());
-        Self { options, outcomes, pareto: ParetoBuilder::default(), worst }
+        Self { options, outcomes, pareto: ParetoBuilder::default(), late: Nanos::ZERO, worst }
+    }
+
+    /// The total latency of the late samples that were divided.
+    pub(crate) const fn late_time(&self) -> Nanos {
+        self.late
+    }
+
+    /// Drops the timelines, and all but the `most` slowest samples.
+    pub(crate) fn shorten(&mut self, most: usize) {
+        self.sort_worst();
+        self.worst.truncate(most);
+        self.worst.shrink_to_fit();
+        self.worst.iter_mut().for_each(|explained| explained.timeline = None);
     }
 
     /// Counts the outcome of a sample.
@@ -36,6 +52,7 @@ impl Tally {
     /// Takes a sample whose parts were found.
     pub(crate) fn take(&mut self, explained: ExplainedSample) {
         if self.is_late(&explained.sample) {
+            self.late = self.late + explained.sample.latency();
             self.pareto.add(&explained.parts);
         }
         self.keep(explained);
@@ -52,7 +69,12 @@ impl Tally {
     /// Takes a sample that the replay did not reach.
     pub(crate) fn leave_unreached(&mut self, sample: Sample, outcome: MatchOutcome) {
         self.count(outcome);
-        if self.is_late(&sample) {
+        self.leave_unexplained(&sample);
+    }
+
+    /// Takes a sample of a known outcome that nobody explains.
+    pub(crate) fn leave_unexplained(&mut self, sample: &Sample) {
+        if self.is_late(sample) {
             self.pareto.leave_out();
         }
     }
@@ -96,7 +118,7 @@ impl Tally {
             return;
         }
         self.worst.push(explained);
-        if self.worst.len() > self.options.slowest.saturating_mul(2).max(16) {
+        if self.worst.len() > self.options.slowest.saturating_mul(2) {
             self.sort_worst();
         }
     }
@@ -112,6 +134,6 @@ impl Tally {
 
 /// The order of the slowest samples: the slowest first, samples with equal latency by
 /// task and index.
-fn rank(explained: &ExplainedSample) -> (std::cmp::Reverse<tactus_model::time::Nanos>, u32, u64) {
+fn rank(explained: &ExplainedSample) -> (std::cmp::Reverse<Nanos>, u32, u64) {
     (std::cmp::Reverse(explained.sample.latency()), explained.task, explained.index)
 }

@@ -301,6 +301,38 @@ fn late_jobs_are_reported_as_they_come() {
     assert_eq!((audio.late(), audio.missed), (1, 1));
 }
 
+#[test]
+fn of_very_many_late_threads_only_the_worst_keep_timelines() {
+    const THREADS: u32 = 200;
+    /// The time of a turn of all threads, in microseconds.
+    const TURN: u64 = 100 * THREADS as u64;
+    let mut script = Script::new(1);
+    let clock = script.thread("clock", 90, 10);
+    let workers: Vec<Thread> =
+        (0..THREADS).map(|number| script.thread("worker", 1000 + number as i32, 50)).collect();
+    script.switch(2, 0, PREEMPTED, clock);
+    for turn in 1..25 {
+        for (place, worker) in (0..).zip(&workers) {
+            let at = turn * TURN + place * 100;
+            script.wake(at, 0, *worker, 0).switch(at + 5, 0, PREEMPTED, *worker);
+            script.switch(at + 20 + place / 4, 0, SLEEPING, clock);
+        }
+    }
+    let options = JobOptions { deadline: Some(Nanos::from_micros(10)), ..OPTIONS };
+    let recording = script.into_recording();
+    let found = find_with(&recording, options).threads;
+    assert_eq!(found.len(), THREADS as usize);
+    let drawn = |thread: &JobExplanation| {
+        thread.explanation.worst.iter().filter(|worst| worst.timeline.is_some()).count()
+    };
+    let with = found.iter().filter(|thread| drawn(thread) > 0).count();
+    assert!((20..=128).contains(&with), "{with} threads have timelines");
+    let [first, .., last] = &found[..] else { panic!("there are many") };
+    assert!(first.late() >= 20 && last.late() == first.late(), "all jobs are counted");
+    assert!(drawn(first) >= 10 && drawn(last) == 0);
+    assert_eq!(last.explanation.worst.len(), 3);
+}
+
 /// The jobs of `audio` with their CPU time, by the schedules of the whole recording.
 fn done_jobs(recording: &Recording) -> Vec<DoneJob> {
     let mut finder = JobFinder::new(&recording.about);

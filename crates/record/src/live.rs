@@ -50,3 +50,4 @@ pub use options::{DrainerOptions, Keep, Options, Source};
 pub use recorder::{Recorded, Recorder};
 pub use symbols::Symbols;
 pub use tactus_model::recording::CallChains;
+pub use writer::{left_parts, require_regular};

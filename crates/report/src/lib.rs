@@ -46,8 +46,8 @@ pub use causes::causes;
 pub use comparison::comparison_text;
 pub use doctor::findings_text;
 pub use explanation::{
-    CellExplanation, LateRecording, TracingCost, explanation_text, jobs_page, jobs_text,
-    late_job_line, waits_text,
+    CellExplanation, JOBS_DETAILED, JobsRest, JobsRows, LateRecording, TracingCost,
+    explanation_text, jobs_page, jobs_rows, jobs_text, late_job_line, waits_text,
 };
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;

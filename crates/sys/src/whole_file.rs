@@ -5,14 +5,26 @@
 //! A full disk, an error or a kill leaves the target as it was. The owner of a temporary file
 //! holds a lock on it ([flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html)), which ends
 //! with its process: [`WholeFile::create`] removes files in the same directory that nobody holds.
+//!
+//! A file whose beginning is worth reading without its end is begun by
+//! [`WholeFile::create_with_part`]: its temporary file has a name that a person finds, and stays.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The beginning of the names of temporary files.
 const PREFIX: &str = ".tactus-part-";
+
+/// What [`WholeFile::create_with_part`] appends to the name of the target. If that name is taken,
+/// a number follows.
+pub const PART: &str = ".part";
+
+/// The most parts of one target.
+const PARTS_MAX: u32 = 1000;
 
 /// The size of the buffer in bytes.
 const BUFFER: usize = 1 << 16;
@@ -34,6 +46,8 @@ pub struct WholeFile {
     target: PathBuf,
     /// `None` if the target is written directly.
     temporary: Option<PathBuf>,
+    /// Whether the temporary file stays if the file is not finished.
+    stays: bool,
 }
 
 impl WholeFile {
@@ -43,15 +57,43 @@ impl WholeFile {
     /// a name, e.g. `/proc/self/fd/3` to one of memfd_create(2), is written directly.
     ///
     /// # Errors
-    /// The directory does not exist or cannot be written, or the user may not write an existing
-    /// `path`.
+    /// The directory does not exist or cannot be written, the name is too long or ends with a
+    /// slash, or the user may not write an existing `path`.
     pub fn create(path: &Path, readers: Readers) -> io::Result<Self> {
-        let before = fs::metadata(path).ok();
+        Self::begin(path, readers, temporary)
+    }
+
+    /// Like [`create`](Self::create), but the temporary file is the target with [`PART`] at its
+    /// end: after a kill it remains, and nobody removes it. See [`keep_part`](Self::keep_part).
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create), or there are very many parts of this target.
+    pub fn create_with_part(path: &Path, readers: Readers) -> io::Result<Self> {
+        Self::begin(path, readers, |target, readers| {
+            let mut numbers = 1..=PARTS_MAX;
+            let name = || numbers.next().map(|number| part(target, number));
+            first_free(name, readers)
+        })
+    }
+
+    fn begin(
+        path: &Path,
+        readers: Readers,
+        temporary: impl FnOnce(&Path, Readers) -> io::Result<(PathBuf, File)>,
+    ) -> io::Result<Self> {
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let before = match fs::metadata(path) {
+            // The name would be refused only at the end.
+            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Err(error),
+            before => before.ok(),
+        };
         let resolved = fs::canonicalize(path);
         if before.as_ref().is_some_and(|before| !before.is_file() || resolved.is_err()) {
             let file = OpenOptions::new().write(true).truncate(true).open(path)?;
             let out = Some(BufWriter::with_capacity(BUFFER, file));
-            return Ok(Self { out, target: path.to_owned(), temporary: None });
+            return Ok(Self { out, target: path.to_owned(), temporary: None, stays: false });
         }
         if before.is_some() {
             // rename(2) asks only for the directory's permission, but a file that the user may
@@ -60,11 +102,10 @@ impl WholeFile {
         }
         // A link keeps pointing to its file.
         let target = resolved.unwrap_or_else(|_| path.to_owned());
-        let directory = directory_of(&target);
-        remove_left(directory);
-        let (temporary, file) = temporary(directory, readers)?;
+        remove_left(directory_of(&target));
+        let (temporary, file) = temporary(&target, readers)?;
         let out = Some(BufWriter::with_capacity(BUFFER, file));
-        let begun = Self { out, target, temporary: Some(temporary) };
+        let begun = Self { out, target, temporary: Some(temporary), stays: false };
         if let (Readers::Usual, Some(before)) = (readers, before) {
             begun.file()?.set_permissions(before.permissions())?;
         }
@@ -88,6 +129,19 @@ impl WholeFile {
         Ok(())
     }
 
+    /// From now on, the temporary file stays if this file is dropped without an end. Returns its
+    /// path; `None` if the target is written directly.
+    pub fn keep_part(&mut self) -> Option<&Path> {
+        self.stays = true;
+        self.temporary.as_deref()
+    }
+
+    /// Removes the temporary file, after [`keep_part`](Self::keep_part) too; the target stays as it
+    /// was.
+    pub fn discard(mut self) {
+        self.stays = false;
+    }
+
     fn file(&self) -> io::Result<&File> {
         self.out.as_ref().map(BufWriter::get_ref).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
@@ -105,7 +159,9 @@ impl Write for WholeFile {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
+        if let Some(temporary) = &self.temporary
+            && !self.stays
+        {
             // If it cannot be removed now, the next file in this directory removes it.
             let _ = fs::remove_file(temporary);
         }
@@ -117,24 +173,59 @@ fn directory_of(path: &Path) -> &Path {
     directory.unwrap_or(Path::new("."))
 }
 
-/// Creates a temporary file and locks it.
-fn temporary(directory: &Path, readers: Readers) -> io::Result<(PathBuf, File)> {
+/// The name of a part of `target`, counted from 1.
+fn part(target: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(target);
+    name.push(PART);
+    if number > 1 {
+        name.push(number.to_string());
+    }
+    name.into()
+}
+
+/// Whether a file is a part of some target, by its name, and no process writes it.
+pub fn is_left_part(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
+    let number = extension.as_deref().and_then(|text| text.strip_prefix(&PART[1..]));
+    if !number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
+        return false;
+    }
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    opened.is_ok_and(|file| {
+        // Nobody locks a new file before its writer, which would then leave it.
+        file.metadata().is_ok_and(|at| at.is_file() && at.len() > 0) && !is_held(&file)
+    })
+}
+
+/// Creates a temporary file beside the target and locks it.
+fn temporary(target: &Path, readers: Readers) -> io::Result<(PathBuf, File)> {
+    let (directory, process) = (directory_of(target), std::process::id());
+    let mut numbers = 0..u32::MAX;
+    let name =
+        || numbers.next().map(|number| directory.join(format!("{PREFIX}{process}-{number}")));
+    first_free(name, readers)
+}
+
+/// Creates the first of these files that does not exist, and locks it.
+fn first_free(
+    mut name: impl FnMut() -> Option<PathBuf>,
+    readers: Readers,
+) -> io::Result<(PathBuf, File)> {
     let mode = match readers {
         Readers::Usual => 0o666,
         Readers::Owner => 0o600,
     };
-    let mut number = 0_u32;
-    loop {
-        let path = directory.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        number += 1;
+    while let Some(path) = name() {
         match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
             // A process that removes what is left may have found the file before its lock.
             Ok(file) if !is_held(&file) && is_at(&file, &path) => return Ok((path, file)),
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < u32::MAX => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Removes the temporary files that no process holds.
@@ -247,6 +338,46 @@ mod tests {
         held.finish().unwrap();
         second.finish().unwrap();
         assert_eq!(names(folder.path()), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_part_stays_under_a_name_that_is_found_and_is_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let begin = |text: &str| {
+            let mut file = WholeFile::create_with_part(&path, Readers::Owner).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            file.flush().unwrap();
+            file
+        };
+        drop(begin("nothing"));
+        assert!(names(folder.path()).is_empty(), "it was not worth keeping");
+        let mut first = begin("first");
+        let part = first.keep_part().unwrap().to_owned();
+        assert!(!is_left_part(&part), "its writer lives");
+        drop(first);
+        assert!(is_left_part(&part) && !path.exists());
+        begin("second").finish().unwrap();
+        WholeFile::create(&path.with_extension("b"), Readers::Usual).unwrap().finish().unwrap();
+        assert_eq!(names(folder.path()), ["a", "a.b", "a.part"]);
+        assert_eq!((fs::read(&part).unwrap(), mode(&part)), (b"first".to_vec(), 0o600));
+        begin("third").keep_part();
+        assert!(is_left_part(&folder.path().join("a.part2")));
+        let mut fourth = begin("fourth");
+        assert!(fourth.keep_part().is_some_and(Path::exists));
+        fourth.discard();
+        assert!(!folder.path().join("a.part3").exists());
+        assert!(!is_left_part(&folder.path().join("a.b")));
+    }
+
+    #[test]
+    fn a_name_that_the_end_would_refuse_is_refused_at_the_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let create = |name: &str| WholeFile::create(&folder.path().join(name), Readers::Owner);
+        let refused = |name: &str| create(name).unwrap_err().kind();
+        assert_eq!(refused(&"x".repeat(300)), io::ErrorKind::InvalidFilename);
+        assert_eq!(refused("x/"), io::ErrorKind::IsADirectory);
+        assert!(names(folder.path()).is_empty());
     }
 
     #[test]

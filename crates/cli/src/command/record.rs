@@ -34,8 +34,9 @@ use crate::values::{positive, whole};
 /// exist, or 126 if it cannot be executed. Ctrl-C, SIGTERM and SIGHUP save the recording and end the
 /// command too: tactus passes the signal on, waits for the command, and exits with 128 plus the signal;
 /// at a second signal it does not wait. The command continues if the recording ends before it
-/// (--duration, --saves, a full disk) or if tactus is killed (SIGKILL). Recordings contain thread
-/// names and addresses of the kernel; only their owner may read them (mode 0600).
+/// (--duration, --saves, a full disk) or if tactus is killed (SIGKILL). What was recorded until then
+/// remains as FILE.part, which `tactus explain` reads. Recordings contain thread names and addresses
+/// of the kernel; only their owner may read them (mode 0600).
 ///
 /// Examples: tactus record -o make.tactusrec -- make;
 /// tactus record --flight 5s --over 1ms --thread pipewire
@@ -105,8 +106,26 @@ struct CaughtLine<'a> {
 pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
     let control = interruptible()?;
     let mut command = RecordedCommand::new(arguments.quietness);
+    say_what_is_left(&arguments.wanted().left_parts());
     record_it(arguments, &control, &mut command).inspect_err(|_| command.say_if_it_continues())?;
     command.end(&control)
+}
+
+/// The most left parts that are named.
+const PARTS: usize = 3;
+
+/// Names the recordings that did not get to their ends.
+fn say_what_is_left(parts: &[PathBuf]) {
+    for part in parts.iter().take(PARTS) {
+        let part = format::printable(&part.display().to_string());
+        say!(
+            "{part} is a recording without its end, e.g. of a killed recorder; read it: \
+             tactus explain {part}, or remove it"
+        );
+    }
+    if let Some(more) = parts.len().checked_sub(PARTS).filter(|more| *more > 0) {
+        say!("{} more beside it", format::counted(more as u64, "such file"));
+    }
 }
 
 fn record_it(

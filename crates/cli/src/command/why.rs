@@ -15,7 +15,7 @@ use tactus_model::recording::CallChains;
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
 use tactus_record::live::{Control, Source};
-use tactus_report::format;
+use tactus_report::{JobsRest, format};
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
@@ -90,6 +90,9 @@ enum Line<'a> {
         trigger: Option<&'a LateJob>,
         recording: Option<&'a Path>,
         page: Option<&'a Path>,
+        /// The threads without a line of their own.
+        rest: Option<JobsRest>,
+        cut_short: bool,
         aperiodic: &'a [Aperiodic],
         unseen: Vec<&'a str>,
         unseen_names: &'a [String],
@@ -128,6 +131,10 @@ fn watch(
     })?;
     printer.end();
     print_summary(&answer.summary, arguments.quietness);
+    if answer.cut_short {
+        say!("warning: a signal ended the explaining; the last events were not read");
+    }
+    printer.failed.map_or(Ok(()), Err)?;
     print_answer(&answer, arguments)?;
     print_ends(&answer, arguments.quietness, command);
     let names = answer.unseen_names.iter();
@@ -153,13 +160,20 @@ impl WhyArguments {
 }
 
 fn print_answer(answer: &Answer, arguments: &WhyArguments) -> CommandResult {
-    let Answer { jobs, trigger, recording, page, summary, unseen, unseen_names, .. } = answer;
+    let Answer { jobs, trigger, recording, page, summary, unseen, unseen_names, cut_short, .. } =
+        answer;
     if arguments.json {
-        jobs.threads.iter().try_for_each(|thread| write_line(&Line::Thread(thread)))?;
+        let rows = tactus_report::jobs_rows(jobs);
+        rows.detailed.iter().try_for_each(|thread| write_line(&Line::Thread(thread)))?;
+        for thread in rows.others {
+            write_line(&Line::Thread(&thread.without_worst()))?;
+        }
         return Ok(write_line(&Line::Summary {
             trigger: trigger.as_ref(),
             recording: recording.as_deref(),
             page: page.as_deref(),
+            rest: rows.rest,
+            cut_short: *cut_short,
             aperiodic: &jobs.aperiodic,
             unseen: unseen.iter().map(|(name, _)| name.as_str()).collect(),
             unseen_names,
@@ -174,7 +188,8 @@ fn print_answer(answer: &Answer, arguments: &WhyArguments) -> CommandResult {
         writeln!(out, "No periodic thread was found.")?;
     }
     let aperiodic = jobs.threads.is_empty() || !arguments.thread.is_empty();
-    let late = jobs::late(jobs);
+    let mut late = jobs::late(jobs);
+    late.truncate(tactus_report::JOBS_DETAILED);
     write!(out, "{}", tactus_report::jobs_text(jobs, &late, aperiodic, &table_options()))?;
     let files = [("page", page), ("recording", recording)];
     let lines = files.map(|(what, path)| Some(format!("\n{what}: {}", path.as_ref()?.display())));
@@ -205,16 +220,22 @@ struct Printer {
     second: Instant,
     /// The number of late jobs in this second.
     late: u32,
+    /// Why a line could not be written. The recording and the page matter more.
+    failed: Option<io::Error>,
 }
 
 impl Printer {
     fn new(json: bool) -> Self {
-        Self { json, second: Instant::now(), late: 0 }
+        Self { json, second: Instant::now(), late: 0, failed: None }
     }
 
-    fn take(&mut self, news: &News<'_>) -> io::Result<()> {
+    fn take(&mut self, news: &News<'_>) {
         match news {
-            News::Late(job) if self.json => return write_line(&Line::Late(job)),
+            News::Late(job) if self.json => {
+                if self.failed.is_none() {
+                    self.failed = write_line(&Line::Late(job)).err();
+                }
+            }
             News::Late(job) => {
                 if self.second.elapsed() >= Duration::from_secs(1) {
                     self.end();
@@ -232,7 +253,6 @@ impl Printer {
                 say!("warning: {error}. These seconds are lost; recording continues.");
             }
         }
-        Ok(())
     }
 
     /// Reports the late jobs of this second that were not printed.

@@ -86,7 +86,7 @@ impl Drop for Sleepers {
 }
 
 #[test]
-fn needs_root_a_recording_that_fills_the_disk_is_an_error_and_leaves_no_file() {
+fn needs_root_a_recording_that_fills_the_disk_is_an_error_and_keeps_its_beginning() {
     let tactus = Tactus::new();
     let Some(disk) = SmallDisk::mount(&tactus, "256k") else { return };
     if !permitted(&tactus) {
@@ -100,8 +100,12 @@ fn needs_root_a_recording_that_fills_the_disk_is_an_error_and_leaves_no_file() {
     let error = tactus.fail(3, &["record", "--duration", "10min", "-o", &output]);
     assert!(error.contains("No space left on device"), "{error}");
     assert!(!error.contains("bug"), "{error}");
-    assert_eq!(names(&disk.0), ["make.tactusrec"]);
+    assert_eq!(names(&disk.0), ["make.tactusrec", "make.tactusrec.part"]);
     assert_eq!(fs::read(&path).unwrap(), b"an earlier one");
+    let part = format!("{output}.part");
+    assert!(error.contains(&format!("tactus explain {part}")), "{error}");
+    assert_eq!(mode(Path::new(&part)), 0o600);
+    assert!(!tactus.succeed(&["explain", &part]).is_empty());
 }
 
 #[test]
@@ -172,7 +176,7 @@ fn a_limit_on_file_sizes_is_an_error_and_leaves_no_file() {
 }
 
 #[test]
-fn needs_tracing_what_a_killed_recorder_left_is_removed_by_the_next() {
+fn needs_tracing_what_a_killed_recorder_left_is_kept_and_named_by_the_next() {
     let tactus = Tactus::new();
     if !permitted(&tactus) {
         return;
@@ -181,7 +185,7 @@ fn needs_tracing_what_a_killed_recorder_left_is_removed_by_the_next() {
     fs::create_dir(&folder).unwrap();
     let path = folder.join("a.tactusrec").display().to_string();
     let ready = tactus.folder().join("ready").display().to_string();
-    let script = "touch $0; read line";
+    let script = "sleep 1.5; touch $0; read line";
     let command = ["record", "-o", &path, "--", "sh", "-c", script, &ready];
     let mut child = tactus.command(&command).stdin(Stdio::piped()).spawn().unwrap();
     while !Path::new(&ready).exists() {
@@ -192,7 +196,17 @@ fn needs_tracing_what_a_killed_recorder_left_is_removed_by_the_next() {
     // The end of its input, which the test held, ends the command.
     child.wait().unwrap();
     drop(child);
-    assert_eq!(names(&folder).len(), 1);
-    tactus.succeed(&["record", "--duration", "10ms", "-o", &path]);
-    assert_eq!((names(&folder), mode(Path::new(&path))), (vec!["a.tactusrec".to_owned()], 0o600));
+    assert_eq!(names(&folder), ["a.tactusrec.part"]);
+    let part = format!("{path}.part");
+    let exported = tactus.succeed(&["export", &part, "--as", "json-lines"]);
+    assert!(exported.lines().count() > 100, "{exported}");
+    let again = tactus.run(&["record", "--duration", "10ms", "-o", &path]);
+    assert!(again.status.success(), "{again:?}");
+    let error = text(&again.stderr);
+    assert!(error.contains(&format!("tactus explain {part}")), "{error}");
+    assert_eq!(names(&folder), ["a.tactusrec", "a.tactusrec.part"]);
+    assert_eq!(mode(Path::new(&path)), 0o600);
+    // A command that cannot start leaves nothing.
+    tactus.fail(127, &["record", "-o", &path, "--", "./no-such-program"]);
+    assert_eq!(names(&folder), ["a.tactusrec", "a.tactusrec.part"]);
 }

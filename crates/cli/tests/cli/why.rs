@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -258,6 +259,53 @@ fn needs_tracing_a_daemon_of_the_command_is_named() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     assert!(error.contains("`sh`, which the command started, still runs"), "{error}");
+}
+
+#[test]
+fn needs_tracing_a_reader_that_leaves_does_not_end_it() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let done = tactus.folder().join("done").display().to_string();
+    for json in [&["--json"][..], &[]] {
+        let recording = tactus.folder().join("left.tactusrec");
+        let path = recording.display().to_string();
+        let script = "i=0; while [ $i -lt 80 ]; do sleep 0.01; i=$((i+1)); done; touch $0";
+        let options = ["why", "--over", "1us", "--period", "10ms", "-o", &path];
+        let command = ["--", "sh", "-c", script, &done];
+        let mut why = tactus.command(&[&options[..], json, &command].concat());
+        let mut why = why.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        drop(why.stdout.take());
+        why.wait().unwrap();
+        assert!(Path::new(&done).exists(), "it waited for the command");
+        let page = recording.with_extension("html");
+        for file in [&recording, &page] {
+            assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+            fs::remove_file(file).unwrap();
+        }
+        fs::remove_file(&done).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_a_recording_is_refused_before_the_command_starts() {
+    let tactus = Tactus::new();
+    let folder = tactus.folder().display().to_string();
+    let marker = tactus.folder().join("started");
+    let long = format!("{folder}/{}", "x".repeat(300));
+    for command in ["why", "record"] {
+        for file in ["/dev/null", &format!("{folder}/x/"), &long] {
+            let mark = marker.display().to_string();
+            let output = tactus.run(&[command, "-o", file, "--", "touch", &mark]);
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && error.contains("cannot write"), "{file}: {error}");
+            assert!(!marker.exists(), "{command} -o {file}");
+        }
+    }
+    assert!(!Path::new("/dev/null.html").exists());
+    let error = tactus.fail(2, &["explain", &folder]);
+    assert!(error.contains("is a directory"), "{error}");
 }
 
 #[test]

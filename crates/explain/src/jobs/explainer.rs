@@ -39,6 +39,13 @@ pub const LEARNED: usize = 16;
 /// How many periodic threads are explained; later ones are left out.
 const THREADS_MAX: usize = 1 << 12;
 
+/// How many threads keep their worst jobs with timelines: those with the most late time. They are
+/// more than anybody reads about, since their order changes while events come in.
+const DETAILED: usize = 64;
+
+/// How many of the worst jobs any other thread keeps, without timelines.
+const UNDETAILED_WORST: usize = 3;
+
 /// How many late jobs wait to be divided. Beyond it, the first is divided before steal time
 /// in it would show.
 const OPEN_MAX: usize = 1 << 14;
@@ -66,6 +73,10 @@ pub struct JobExplainer {
     /// The spacings of threads whose periods are not known yet; `None` if no more are learned.
     learning: Option<Rhythms>,
     threads: NumberMap<i32, Thread>,
+    /// The threads that may have timelines: up to twice [`DETAILED`].
+    detailed: BTreeSet<i32>,
+    /// The late time from which on a thread may have timelines.
+    detailed_from: Nanos,
     /// The threads asked for that have no schedule yet, with their names.
     unscheduled: BTreeMap<ThreadId, NameId>,
     others: BTreeSet<NameId>,
@@ -147,6 +158,8 @@ impl JobExplainer {
             schedules,
             learning: None,
             threads: NumberMap::default(),
+            detailed: BTreeSet::new(),
+            detailed_from: Nanos::ZERO,
             unscheduled: BTreeMap::new(),
             others: BTreeSet::new(),
             open: VecDeque::new(),
@@ -329,7 +342,8 @@ impl JobExplainer {
             parts,
             timeline: None,
         };
-        if thread.tally.would_draw(&explained) {
+        let is_detailed = thread.tally.late_time() >= self.detailed_from;
+        if is_detailed && thread.tally.would_draw(&explained) {
             let mut marks = marks(due, done, &open.absences, &[], &[]);
             // The end of a job is a switch to another thread.
             marks.retain(|mark| mark.moment != Moment::Came);
@@ -349,6 +363,45 @@ impl JobExplainer {
         }
         self.log.learn(open.thread, &explained.parts);
         thread.tally.take(explained);
+        if is_detailed {
+            self.detailed.insert(open.thread.0);
+        } else {
+            thread.tally.shorten(UNDETAILED_WORST);
+        }
+        self.limit_details();
+    }
+
+    /// Takes the details from all but [`DETAILED`] threads, if twice as many have some: a timeline
+    /// of a busy machine takes tens of kilobytes.
+    fn limit_details(&mut self) {
+        if self.detailed.len() <= 2 * DETAILED {
+            return;
+        }
+        let late = |number: &i32| {
+            self.threads.get(number).map_or(Nanos::ZERO, |thread| thread.tally.late_time())
+        };
+        let mut ranked: Vec<(Nanos, i32)> =
+            self.detailed.iter().map(|number| (late(number), *number)).collect();
+        ranked.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, number) in ranked.split_off(DETAILED) {
+            self.detailed.remove(&number);
+            let thread = self.threads.get_mut(&number);
+            thread.into_iter().for_each(|thread| thread.tally.shorten(UNDETAILED_WORST));
+        }
+        self.detailed_from = ranked.last().map_or(Nanos::ZERO, |(late, _)| *late);
+    }
+
+    /// Leaves the late jobs that are still open undivided; they are counted. For a reader that
+    /// has no time for them.
+    pub fn leave_open(&mut self) {
+        for open in self.open.drain(..) {
+            let thread = self.threads.get_mut(&open.thread.0);
+            thread.into_iter().for_each(|thread| {
+                let sample =
+                    Sample { due: open.job.due - self.started, came: open.done - self.started };
+                thread.tally.leave_unexplained(&sample);
+            });
+        }
     }
 
     /// Drops what happened before all jobs that are still open.

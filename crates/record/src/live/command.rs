@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,9 @@ pub enum RecordEvent {
     },
     /// The command has ended.
     CommandEnded(ExitStatus),
+    /// The recording has ended, and its reader still works on what it contains. A signal cuts that
+    /// short: [`Stopper::cut_short`].
+    ReaderWorks,
 }
 
 /// What another thread requests from a recording, or reports to it.
@@ -42,11 +47,22 @@ enum Signal {
 pub struct Control {
     sender: Sender<Signal>,
     receiver: Receiver<Signal>,
+    after: Arc<AtomicU8>,
 }
 
 /// Stops or marks a recording from another thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(Sender<Signal>);
+pub struct Stopper {
+    sender: Sender<Signal>,
+    after: Arc<AtomicU8>,
+}
+
+/// No work follows the recording, or the recording has not ended.
+const NO_WORK: u8 = 0;
+/// The reader works on a recording that has ended.
+const WORKS: u8 = 1;
+/// It was asked to end.
+const CUT_SHORT: u8 = 2;
 
 impl Default for Control {
     fn default() -> Self {
@@ -58,17 +74,38 @@ impl Control {
     /// Makes the control of one recording.
     pub fn new() -> Self {
         let (sender, receiver) = channel();
-        Self { sender, receiver }
+        Self { sender, receiver, after: Arc::default() }
     }
 
     /// A handle that stops or marks that recording.
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.sender.clone())
+        Stopper { sender: self.sender.clone(), after: self.after.clone() }
+    }
+
+    /// Waits while `works` after the recording, so that [`Stopper::cut_short`] can end that work;
+    /// calls `on_wait` once if that takes longer than a second.
+    pub fn wait_for_reader(&self, works: impl Fn() -> bool, on_wait: impl FnOnce()) {
+        let (began, mut on_wait) = (Instant::now(), Some(on_wait));
+        let _ = self.after.compare_exchange(NO_WORK, WORKS, RELAXED, RELAXED);
+        while works() {
+            std::thread::sleep(READER_CHECK);
+            if began.elapsed() >= CHECK
+                && let Some(on_wait) = on_wait.take()
+            {
+                on_wait();
+            }
+        }
+        let _ = self.after.compare_exchange(WORKS, NO_WORK, RELAXED, RELAXED);
     }
 }
 
 /// The longest time between two checks whether the recorder has failed.
 const CHECK: Duration = Duration::from_secs(1);
+
+/// The time between two checks whether the reader has ended.
+const READER_CHECK: Duration = Duration::from_millis(5);
+
+const RELAXED: Ordering = Ordering::Relaxed;
 
 impl Control {
     /// The next signal; `None` at `until`, even if signals are waiting, and once `is_over`.
@@ -100,19 +137,29 @@ impl Stopper {
     /// Ends the recording; it is stored as if it had ended by itself.
     pub fn stop(&self) {
         // A recording that has ended needs no signal.
-        let _ = self.0.send(Signal::Stop);
+        let _ = self.sender.send(Signal::Stop);
     }
 
     /// Like [`stop`](Self::stop), and sends a signal to the command.
     pub fn interrupt(&self, signal: i32) {
         // A recording that has ended passes no signal on: its command is on its own.
-        let _ = self.0.send(Signal::Interrupt(signal));
+        let _ = self.sender.send(Signal::Interrupt(signal));
+    }
+
+    /// Ends the work of a reader after the recording; returns whether there is such work.
+    pub fn cut_short(&self) -> bool {
+        self.after.compare_exchange(WORKS, CUT_SHORT, RELAXED, RELAXED).is_ok()
+    }
+
+    /// Whether [`cut_short`](Self::cut_short) has ended the reader's work.
+    pub fn is_cut_short(&self) -> bool {
+        self.after.load(RELAXED) == CUT_SHORT
     }
 
     /// Reports that something worth storing has happened; see [`record_with`].
     pub fn mark(&self) {
         // A recording that has ended has nothing left to store.
-        let _ = self.0.send(Signal::Mark);
+        let _ = self.sender.send(Signal::Mark);
     }
 }
 
@@ -153,7 +200,13 @@ pub fn record_with(
     on_event(RecordEvent::Started(recorder.about().clone()));
     let mut running = None;
     if let Some((program, arguments)) = command.split_first() {
-        let (process, descriptor) = start(program, arguments, control.sender.clone())?;
+        let (process, descriptor) = match start(program, arguments, control.sender.clone()) {
+            Ok(started) => started,
+            Err(error) => {
+                recorder.discard();
+                return Err(error);
+            }
+        };
         on_event(RecordEvent::CommandStarted { process });
         running = descriptor;
     }
@@ -203,6 +256,15 @@ fn start(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_work_after_the_recording_is_cut_short() {
+        let control = Control::new();
+        let stopper = control.stopper();
+        assert!(!stopper.cut_short(), "nothing works");
+        control.wait_for_reader(|| !(stopper.is_cut_short() || stopper.cut_short()), || ());
+        assert!(stopper.is_cut_short() && !stopper.cut_short(), "once only");
+    }
 
     #[test]
     fn waiting_signals_do_not_delay_the_end() {

@@ -44,6 +44,8 @@ pub enum RecordError {
         path: PathBuf,
         /// The error.
         error: io::Error,
+        /// The file with the events that were written before, if it remains.
+        part: Option<PathBuf>,
     },
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]

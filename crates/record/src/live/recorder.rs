@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -30,6 +30,7 @@ use crate::summary::RecordingSummary;
 pub struct Recorder {
     drainer: Draining,
     writer: JoinHandle<Result<Kept, RecordError>>,
+    unwanted: Arc<AtomicBool>,
     keep: Keep,
 }
 
@@ -115,8 +116,10 @@ impl Recorder {
         let store = Store::open(&keep, &about)?;
         let copies = copies(&about);
         // A writer that has ended returns its error when it is joined.
-        let _ = begin.send(Writer { about, parcels, held, store, copies });
-        Ok(Self { drainer, writer, keep })
+        let unwanted = Arc::new(AtomicBool::new(false));
+        let _ =
+            begin.send(Writer { about, parcels, held, store, copies, unwanted: unwanted.clone() });
+        Ok(Self { drainer, writer, unwanted, keep })
     }
 
     /// What the recording covers.
@@ -133,6 +136,14 @@ impl Recorder {
         let (done, result) = channel();
         self.drainer.request(DrainRequest::Save(Save { path: path.to_owned(), done }));
         result.recv().map_err(|_| RecordError::Ended("writer"))?
+    }
+
+    /// Ends the recording and leaves no file of it.
+    pub(super) fn discard(mut self) {
+        self.unwanted.store(true, Ordering::Relaxed);
+        // The reason why nobody wants it is the error to report.
+        let _ = self.drainer.stop();
+        let _ = self.writer.join();
     }
 
     /// Whether storing has failed; [`stop`](Self::stop) returns the error.

@@ -1,21 +1,22 @@
 //! The thread that stores blocks in a file or in memory.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use tactus_model::recording::About;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_sys::whole_file::{Readers, WholeFile};
+use tactus_sys::whole_file::{Readers, WholeFile, is_left_part};
 
 use super::copies::Copies;
 use super::drainer::{Held, Parcel};
 use super::error::RecordError;
 use super::options::Keep;
-use crate::codec::{Block, BlockKind, EventBlockHead, decode_losses, preamble};
+use crate::codec::{Block, BlockKind, EventBlockHead, MAGIC, decode_losses, preamble};
 use crate::file::{about_block, summary_block};
 use crate::summary::{RecordingCost, RecordingSummary};
 
@@ -34,12 +35,54 @@ pub(super) struct Writer {
     pub(super) store: Store,
     /// For a concurrent reader, if there is one.
     pub(super) copies: Option<Copies>,
+    /// Whether nobody wants the recording, whose command could not start.
+    pub(super) unwanted: Arc<AtomicBool>,
 }
 
 /// Where blocks are stored.
 pub(super) enum Store {
-    File { file: WholeFile, path: PathBuf },
+    File(RecordingBegun),
     Memory(Memory),
+}
+
+/// A recording that is written as it comes. Its part remains if it does not get to its end.
+pub(super) struct RecordingBegun {
+    file: WholeFile,
+    path: PathBuf,
+    part: Option<PathBuf>,
+}
+
+impl RecordingBegun {
+    fn new(path: &Path, about: &About) -> io::Result<Self> {
+        require_regular(path)?;
+        let mut file = WholeFile::create_with_part(path, Readers::Owner)?;
+        file.write_all(&preamble())?;
+        file.write_all(about_block(about).bytes())?;
+        file.flush()?;
+        // From here on it can be read.
+        let part = file.keep_part().map(Path::to_owned);
+        Ok(Self { file, path: path.to_owned(), part })
+    }
+
+    /// Writes blocks so that a kill loses none of them.
+    fn put(&mut self, blocks: &[Block]) -> Result<(), RecordError> {
+        let mut write = || {
+            blocks.iter().try_for_each(|block| self.file.write_all(block.bytes()))?;
+            self.file.flush()
+        };
+        let written = write();
+        written.map_err(|error| self.failed(error))
+    }
+
+    fn finish(mut self, last: &Block) -> Result<(), RecordError> {
+        self.put(std::slice::from_ref(last))?;
+        let Self { file, path, part } = self;
+        file.finish().map_err(|error| RecordError::Write { path, error, part })
+    }
+
+    fn failed(&self, error: io::Error) -> RecordError {
+        RecordError::Write { path: self.path.clone(), error, part: self.part.clone() }
+    }
 }
 
 /// Blocks in memory, the oldest first.
@@ -67,16 +110,7 @@ impl Store {
     /// Opens the store that `keep` names.
     pub(super) fn open(keep: &Keep, about: &About) -> Result<Self, RecordError> {
         Ok(match keep {
-            Keep::File(path) => {
-                let write = || {
-                    let mut file = create(path)?;
-                    file.write_all(&preamble())?;
-                    file.write_all(about_block(about).bytes())?;
-                    Ok(file)
-                };
-                let file = write().map_err(failed(path))?;
-                Self::File { file, path: path.clone() }
-            }
+            Keep::File(path) => Self::File(RecordingBegun::new(path, about).map_err(failed(path))?),
             Keep::Memory { .. } => Self::Memory(Memory::default()),
             Keep::Flight { last, limit } => {
                 Self::Memory(Memory { last: Some(*last), limit: *limit, ..Memory::default() })
@@ -85,18 +119,43 @@ impl Store {
     }
 }
 
-/// Begins the file of a recording, which its owner alone may read: it contains addresses of the
-/// kernel.
+/// Begins the file of a saved recording, which its owner alone may read: it contains addresses of
+/// the kernel.
 fn create(path: &Path) -> io::Result<WholeFile> {
-    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        // A recording is read again at its end.
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    require_regular(path)?;
     WholeFile::create(path, Readers::Owner)
 }
 
+/// Refuses a pipe, a device and a directory as the file of a recording, which is read again at its
+/// end.
+///
+/// # Errors
+/// There is such a thing at `path`.
+pub fn require_regular(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) if !there.is_file() => Err(io::Error::other("it is not a regular file")),
+        _ => Ok(()),
+    }
+}
+
+/// The recordings in a directory that did not get to their ends, e.g. because their recorder was
+/// killed, in alphabetical order.
+pub fn left_parts(directory: &Path) -> Vec<PathBuf> {
+    let begins_as_one = |path: &Path| {
+        let mut beginning = [0; MAGIC.len()];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+        read.is_ok() && beginning == MAGIC
+    };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let parts = entries.map(|entry| entry.path()).filter(|path| is_left_part(path));
+    let mut parts: Vec<PathBuf> = parts.filter(|path| begins_as_one(path)).collect();
+    parts.sort();
+    parts
+}
+
 fn failed(path: &Path) -> impl Fn(io::Error) -> RecordError {
-    move |error| RecordError::Write { path: path.to_owned(), error }
+    move |error| RecordError::Write { path: path.to_owned(), error, part: None }
 }
 
 impl Writer {
@@ -125,10 +184,8 @@ impl Writer {
 
     fn put(&mut self, blocks: Vec<Block>) -> Result<(), RecordError> {
         match &mut self.store {
-            Store::File { file, path } => {
-                for block in &blocks {
-                    file.write_all(block.bytes()).map_err(failed(path))?;
-                }
+            Store::File(file) => {
+                file.put(&blocks)?;
                 self.held.bytes.fetch_sub(length(&blocks), Ordering::Relaxed);
             }
             Store::Memory(memory) => {
@@ -154,9 +211,12 @@ impl Writer {
     fn end(self, summary: RecordingSummary) -> Result<Kept, RecordError> {
         let last = summary_block(&summary);
         let bytes = match self.store {
-            Store::File { mut file, path } => {
-                file.write_all(last.bytes()).map_err(failed(&path))?;
-                file.finish().map_err(failed(&path))?;
+            Store::File(file) if self.unwanted.load(Ordering::Relaxed) => {
+                file.file.discard();
+                None
+            }
+            Store::File(file) => {
+                file.finish(&last)?;
                 None
             }
             Store::Memory(memory) => {

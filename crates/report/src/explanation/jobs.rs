@@ -1,5 +1,6 @@
 //! Why jobs of periodic threads were late, as text for the terminal.
 
+use serde::Serialize;
 use tactus_explain::jobs::{
     Aperiodic, DueBy, JobDivision, JobExplanation, JobSegment, Jobs, LateJob, NoPeriod, Period,
 };
@@ -14,8 +15,63 @@ use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
 use crate::wrap::wrapped;
 
+/// The most threads whose late jobs are explained on a page.
+pub const JOBS_DETAILED: usize = 20;
+
 /// The most threads that have a row of their own.
-const ROWS: usize = 20;
+const ROWS: usize = 200;
+
+/// The most threads without a period that are named.
+const APERIODIC: usize = 20;
+
+/// The periodic threads by how much of them is shown.
+#[derive(Debug)]
+pub struct JobsRows<'a> {
+    /// Those that are explained.
+    pub detailed: &'a [JobExplanation],
+    /// Those with a row of figures only.
+    pub others: &'a [JobExplanation],
+    /// All further threads together; `None` if there are none.
+    pub rest: Option<JobsRest>,
+}
+
+/// Sums over the threads that have no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct JobsRest {
+    /// The number of threads.
+    pub threads: u64,
+    /// The number of their jobs.
+    pub jobs: u64,
+    /// The number of late ones among them.
+    pub late: u64,
+    /// The total time from due to done of the late jobs.
+    pub late_time: Nanos,
+}
+
+/// Divides periodic threads by how much of them is shown: most of those with the greatest late
+/// time.
+pub fn jobs_rows(jobs: &Jobs) -> JobsRows<'_> {
+    let (rows, rest) = jobs.threads.split_at(jobs.threads.len().min(ROWS));
+    let (detailed, others) = rows.split_at(rows.len().min(JOBS_DETAILED));
+    let rest = (!rest.is_empty()).then(|| JobsRest {
+        threads: rest.len() as u64,
+        jobs: rest.iter().map(|thread| thread.lengths.count).sum(),
+        late: rest.iter().map(JobExplanation::late).sum(),
+        late_time: rest.iter().map(|thread| thread.explanation.pareto.time).sum(),
+    });
+    JobsRows { detailed, others, rest }
+}
+
+/// What the threads without a row did.
+pub(super) fn rest_sentence(rest: &JobsRest) -> String {
+    format!(
+        "Not shown: {} with less late time; {} of {} late, {} in total.",
+        format::counted(rest.threads, "thread"),
+        format::count(rest.late),
+        format::counted(rest.jobs, "job"),
+        format::latency(rest.late_time)
+    )
+}
 
 /// Writes when the jobs of periodic threads were done, those with the latest jobs first; then why
 /// jobs of the `explained` threads were late. With `aperiodic`, it also says which threads have no
@@ -31,15 +87,10 @@ pub fn jobs_text(
         text.push_str("Jobs of periodic threads, from due to done\n\n");
         text.push_str(&grid(columns(&jobs.threads), options.width));
     }
-    if let Some(more) = jobs.threads.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        let threads = format::counted(more as u64, "thread");
-        text.push_str(&wrapped(
-            &format!("Not shown: {threads} with less late time."),
-            "",
-            options.width,
-        ));
+    if let Some(rest) = jobs_rows(jobs).rest {
+        text.push_str(&wrapped(&rest_sentence(&rest), "", options.width));
     }
-    let without = jobs.aperiodic.iter().filter(|_| aperiodic).take(ROWS);
+    let without = jobs.aperiodic.iter().filter(|_| aperiodic).take(APERIODIC);
     without.for_each(|thread| text.push_str(&wrapped(&no_period(thread), "", options.width)));
     for thread in explained {
         text.push('\n');
@@ -265,6 +316,25 @@ mod tests {
     #[test]
     fn jobs_of_a_recording_at_60() {
         insta::assert_snapshot!(shown(60));
+    }
+
+    #[test]
+    fn of_very_many_threads_the_worst_are_explained_and_the_rest_are_summed() {
+        let mut found = of_probe(Nanos::from_millis(1));
+        let late = found.threads.iter().position(|thread| thread.late() > 0).expect("one is late");
+        found.threads = vec![found.threads[late].clone(); ROWS + 50];
+        let rows = jobs_rows(&found);
+        assert_eq!((rows.detailed.len(), rows.others.len()), (JOBS_DETAILED, ROWS - JOBS_DETAILED));
+        let rest = rows.rest.expect("fifty threads have no row");
+        assert_eq!((rest.threads, rest.late), (50, 50 * found.threads[0].late()));
+        let text = jobs_text(&found, &[], false, &TableOptions::of_width(100));
+        assert!(
+            text.contains("Not shown: 50 threads") && text.lines().count() < ROWS + 10,
+            "{text}"
+        );
+        let page = jobs_page(&LateRecording::default(), &found).expect("the template is right");
+        assert_eq!(page.matches("<details").count(), JOBS_DETAILED);
+        assert!(page.contains("Not shown: 50 threads") && page.contains("180 threads with less"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tactus_explain::jobs::{JobExplanation, Jobs};
 use super::section::{self, CellView};
 use super::words::{self, Subject};
 use super::{jobs, thread_time};
+use crate::format;
 use crate::page::ReportError;
 use crate::page::frame::{Frame, written};
 use crate::page::view::Table;
@@ -29,11 +30,17 @@ pub struct LateRecording {
 /// # Errors
 /// The page could not be put together.
 pub fn jobs_page(recording: &LateRecording, jobs: &Jobs) -> Result<String, ReportError> {
-    let threads: Vec<CellView> = (0..).zip(&jobs.threads).map(view).collect();
+    let rows = jobs::jobs_rows(jobs);
+    let threads: Vec<CellView> = (0..).zip(rows.detailed).map(view).collect();
+    let others = (!rows.others.is_empty()).then(|| {
+        let others = format::counted(rows.others.len() as u64, "thread");
+        format!("{others} with less late time have only a row in the table.")
+    });
     let drawn = threads.iter().flat_map(|thread| &thread.open).any(|job| job.drawing.is_some());
     let page = JobsPage {
         title: recording.title.clone(),
         notes: recording.notes.clone(),
+        less: rows.rest.iter().map(jobs::rest_sentence).chain(others).collect(),
         summary: Table::of(jobs::columns(&jobs.threads)),
         key: drawn.then(|| timeline::key().inline()),
         threads,
@@ -75,6 +82,8 @@ fn place(explained: &ExplainedSample) -> String {
 struct JobsPage {
     title: String,
     notes: Vec<String>,
+    /// What is not shown of threads with little late time.
+    less: Vec<String>,
     summary: Table,
     /// The key to the timelines; `None` without timelines.
     key: Option<String>,

@@ -15,7 +15,7 @@ mod words;
 
 use tactus_explain::Explanation;
 
-pub use jobs::{jobs_text, late_job_line};
+pub use jobs::{JOBS_DETAILED, JobsRest, JobsRows, jobs_rows, jobs_text, late_job_line};
 pub(crate) use jobs::{no_period, rhythm};
 pub use jobs_page::{LateRecording, jobs_page};
 pub(crate) use strip::word as moment_word;

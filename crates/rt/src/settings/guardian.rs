@@ -179,7 +179,12 @@ pub(super) fn guard(
     mut input: MessageReader<impl BufRead>,
     mut output: MessageWriter<impl Write>,
 ) -> Result<(), WireError> {
-    let Request { root, program, changes } = input.read()?;
+    let Request { root, program, changes } = match input.read() {
+        Ok(request) => request,
+        // Killed before it requested anything: there is nothing to restore.
+        Err(WireError::Closed | WireError::Truncated { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
     let changed: Result<LastFirst<Changed>, NotChanged> =
         changes.into_iter().map(|change| Changed::make(&root, change)).collect();
     match changed {

@@ -126,6 +126,16 @@ fn guarded_until(
 }
 
 #[test]
+fn an_input_that_ends_before_a_request_is_no_error() {
+    for input in [&b""[..], b"{\"root\""] {
+        let mut output = Vec::new();
+        let requests = MessageReader::new(input, MESSAGE_LIMIT);
+        guard(requests, MessageWriter::new(&mut output, MESSAGE_LIMIT)).unwrap();
+        assert!(output.is_empty());
+    }
+}
+
+#[test]
 fn a_setting_is_changed_until_the_input_ends() {
     let machine = SimulatedMachine::new();
     let (response, meanwhile) = guarded(&machine, machine.changes());
