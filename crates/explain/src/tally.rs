@@ -79,6 +79,7 @@ impl Tally {
             segments,
             pareto: self.pareto.finish(),
             worst: self.worst,
+            throttled: Vec::new(),
         }
     }
 

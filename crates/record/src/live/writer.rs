@@ -241,6 +241,7 @@ impl Memory {
                 ..RecordingCost::default()
             },
             shortfalls: Vec::new(),
+            quotas: None,
         }
     }
 
