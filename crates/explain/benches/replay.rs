@@ -134,6 +134,7 @@ fn recording() -> (Recording, ProbeTask) {
         mechanism: None,
         timer_tick: None,
         observers: Observers::default(),
+        quotas: None,
     };
     let dictionary = Dictionary::new();
     let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };

@@ -23,6 +23,7 @@
 //!     mechanism: None,
 //!     timer_tick: None,
 //!     observers: Observers::default(),
+//!     quotas: None,
 //! };
 //! let (dictionary, events, losses) = (Dictionary::new(), Vec::new(), Vec::new());
 //! let recording = Recording { about, dictionary, events, losses };

@@ -298,6 +298,7 @@ mod tests {
             mechanism: None,
             timer_tick: None,
             observers: Observers::default(),
+            quotas: None,
         }
     }
 

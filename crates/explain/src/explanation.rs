@@ -5,7 +5,7 @@ use tactus_model::result::Histogram;
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Throttle};
 use crate::circumstance::{Circumstance, Circumstances};
 use crate::jobs::JobDivision;
 use crate::outcome::MatchOutcome;
@@ -30,6 +30,27 @@ pub struct Explanation {
     pub pareto: Pareto,
     /// The slowest samples, the slowest first.
     pub worst: Vec<ExplainedSample>,
+    /// The throttled control groups of the tasks; none in recordings that do not show them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttled: Vec<ThrottledGroup>,
+}
+
+/// How long the kernel throttled a control group by its quota of CPU time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrottledGroup {
+    /// Its path in the hierarchy of groups, e.g. `/robot`.
+    pub path: String,
+    /// The kernel's own account of the whole recording, added up over CPUs (`cpu.stat`).
+    pub throttled: Nanos,
+}
+
+impl Explanation {
+    /// How much of the late samples' time is throttling by a quota, as the events show.
+    pub fn throttled_by_quota(&self) -> Nanos {
+        let quota = Cause::Throttling { rule: Throttle::Cgroup };
+        let rows = self.pareto.rows.iter().filter(|row| row.cause == quota);
+        rows.map(|row| row.time).sum()
+    }
 }
 
 /// How many samples had an outcome.

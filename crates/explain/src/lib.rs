@@ -54,7 +54,7 @@ mod waits;
 pub use cause::{Cause, CauseKind};
 pub use circumstance::{Circumstance, Circumstances, Serving, ServingCount, WitnessedSample};
 pub use explainer::{Explainer, explain, witness};
-pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
+pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part, ThrottledGroup};
 pub use group::{Group, GroupRows};
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tactus_model::recording::{FunctionId, ThreadId};
-use tactus_model::time::{Instant, Monotonic};
+use tactus_model::recording::{About, FunctionId, ThreadId};
+use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::block::{Block, is_same_turn};
 use crate::cause::{Cause, Throttle};
@@ -27,6 +27,9 @@ const ITEMS_MAX: usize = 1 << 21;
 
 /// Below this number of items, dropping old ones is not worth the effort.
 const FEW: usize = 1 << 12;
+
+/// The longest period of a quota (`max_bw_quota_period_us` in `kernel/sched/core.c`).
+const PERIOD_MAX: Nanos = Nanos::from_secs(1);
 
 /// Everything that the replay reported since the earliest open window began.
 ///
@@ -48,6 +51,8 @@ pub(crate) struct Log {
     /// At this number of items, what can be dropped is checked.
     enough: usize,
     throttled: BTreeSet<ThreadId>,
+    /// How much is kept before what is still needed: the longest period of a quota.
+    lookback: Nanos,
 }
 
 /// What was reported of one CPU. Its slices, silences and steals do not overlap.
@@ -125,14 +130,17 @@ impl Default for Log {
             items: 0,
             enough: FEW,
             throttled: BTreeSet::new(),
+            lookback: Nanos::ZERO,
         }
     }
 }
 
 impl Log {
-    /// A log with an open window.
-    pub(crate) fn opened() -> Self {
-        Self { open: true, ..Self::default() }
+    /// A log with an open window. It also keeps the last period of the recording's quotas.
+    pub(crate) fn opened(about: &About) -> Self {
+        let periods = about.quotas.iter().flatten().map(|group| group.period.min(PERIOD_MAX));
+        let lookback = periods.max().unwrap_or_default();
+        Self { open: true, lookback, ..Self::default() }
     }
 
     /// Since when everything is kept.
@@ -166,6 +174,8 @@ impl Log {
 
     /// Drops what ended before `start`, if that is at least half of everything.
     pub(crate) fn forget_before(&mut self, start: Instant<Monotonic>) {
+        let start = start.as_nanos().saturating_sub(self.lookback.as_nanos());
+        let start = Instant::from_nanos(start);
         let old = self.ended_until(start);
         if old >= FEW && old * 2 >= self.items {
             self.drop_until(start);
@@ -311,6 +321,16 @@ impl<'a> Excerpt<'a> {
         Self { log: self.log, after: self.after.max(after), until: self.until.min(until) }
     }
 
+    /// The part of the whole log, as far as it is kept, that ended after `after` and not after
+    /// `until`.
+    pub(crate) fn anywhere_between(
+        &self,
+        after: Instant<Monotonic>,
+        until: Instant<Monotonic>,
+    ) -> Self {
+        Self { log: self.log, after, until }
+    }
+
     /// The part of it that ended after `after`.
     pub(crate) fn since(&self, after: Instant<Monotonic>) -> Self {
         self.between(after, self.until)
@@ -383,6 +403,11 @@ impl<'a> Excerpt<'a> {
             columns.flat_map(|(_, part)| part).copied().collect();
         served.sort_unstable();
         served
+    }
+
+    /// Since when everything is kept.
+    pub(crate) const fn kept_from(&self) -> Instant<Monotonic> {
+        self.log.kept_from()
     }
 
     /// Whether the control group of a thread was throttled before.
@@ -515,7 +540,7 @@ mod tests {
 
     /// A log in which each CPU had `count` slices, one after the other.
     fn log(count: u64) -> Log {
-        let mut log = Log::opened();
+        let mut log = Log { open: true, ..Log::default() };
         for end in 1..=count {
             (0..CPUS).for_each(|cpu| log.slice(slice(cpu, 10 * end)));
         }

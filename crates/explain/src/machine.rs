@@ -20,7 +20,7 @@ mod timer;
 
 use tactus_model::recording::{
     About, Dictionary, Event, EventKind, InterruptVector, Lost, NameId, Observers, Priority,
-    ProcessId, ThreadId, Wakeup,
+    ProcessId, QuotaGroup, ThreadId, Wakeup,
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -34,6 +34,7 @@ pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
 pub use timer::{Armed, TimerFire};
 
+use crate::explanation::ThrottledGroup;
 use crate::number_map::NumberMap;
 use charging::Charging;
 use cpu::Known;
@@ -77,6 +78,7 @@ pub struct Machine {
     timer_tick: Option<Nanos>,
     charging: Charging,
     observers: Observers,
+    quotas: Option<Vec<QuotaGroup>>,
     started: Instant<Monotonic>,
     /// The end of the last loss of events.
     lost_until: Instant<Monotonic>,
@@ -100,6 +102,7 @@ impl Machine {
             timer_tick: about.timer_tick,
             charging: Charging::default(),
             observers: about.observers.clone(),
+            quotas: about.quotas.clone(),
             started: about.started,
             lost_until: about.started,
             now: about.started,
@@ -123,6 +126,33 @@ impl Machine {
     /// Who ran only because of the recording.
     pub(crate) fn observers(&self) -> &Observers {
         &self.observers
+    }
+
+    /// The control groups with a quota that `thread` belongs to; `None` if that was not recorded.
+    pub(crate) fn quotas_of(
+        &self,
+        thread: ThreadId,
+        names: &Dictionary,
+    ) -> Option<Vec<&QuotaGroup>> {
+        let groups = self.quotas.as_ref()?.iter();
+        Some(groups.filter(|group| group.includes(thread, names)).collect())
+    }
+
+    /// How long the kernel throttled the control groups of these threads, by its own account.
+    pub(crate) fn throttled(
+        &self,
+        threads: &[ThreadId],
+        names: &Dictionary,
+    ) -> Vec<ThrottledGroup> {
+        let groups = self.quotas.iter().flatten().filter(|group| {
+            group.throttled > Nanos::ZERO
+                && threads.iter().any(|thread| group.includes(*thread, names))
+        });
+        let account = |group: &QuotaGroup| ThrottledGroup {
+            path: group.path.clone(),
+            throttled: group.throttled,
+        };
+        groups.map(account).collect()
     }
 
     /// Whether a process has nothing to do with the recording: the observers are known, and

@@ -22,6 +22,7 @@ impl Explanation {
         let mut segments: BTreeMap<Segment, LatencyHistogram> = BTreeMap::new();
         let mut paretos = Vec::new();
         let mut worst: Vec<ExplainedSample> = Vec::new();
+        let mut throttled = Vec::new();
         let mut samples = 0;
         let mut circumstances = Circumstances::default();
         for explanation in explanations {
@@ -35,6 +36,7 @@ impl Explanation {
             }
             paretos.push(explanation.pareto);
             worst.extend(explanation.worst);
+            throttled.extend(explanation.throttled);
         }
         // The sort is stable: samples with equal latency stay in the order of their stretches.
         worst.sort_by_key(|explained| std::cmp::Reverse(explained.sample.latency()));
@@ -51,6 +53,7 @@ impl Explanation {
                 .collect(),
             pareto: pooled(paretos),
             worst,
+            throttled,
         })
     }
 }
@@ -95,6 +98,7 @@ mod tests {
         lengths.record(time);
         let histogram = lengths.to_record();
         Explanation {
+            throttled: Vec::new(),
             threshold: Nanos::from_micros(100),
             samples: 10,
             outcomes: vec![OutcomeCount { outcome: MatchOutcome::Timer, count: 10 }],

@@ -101,6 +101,7 @@ impl Tally {
             segments,
             pareto: self.pareto.finish(),
             worst: self.worst,
+            throttled: Vec::new(),
         }
     }
 

@@ -29,6 +29,7 @@ fn about() -> About {
         mechanism: None,
         timer_tick: None,
         observers: Observers::default(),
+        quotas: None,
     }
 }
 

@@ -65,6 +65,7 @@ fn of_sleeps() -> Recording {
         mechanism: None,
         timer_tick: None,
         observers: Observers::default(),
+        quotas: None,
     };
     let events = kinds.into_iter().enumerate().map(event).collect();
     Recording { about, dictionary, events, losses: Vec::new() }

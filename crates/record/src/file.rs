@@ -154,6 +154,10 @@ impl RecordingFile {
                 }
             }
         }
+        // What was read at the end is of the whole recording.
+        if let Some(quotas) = file.summary.as_mut().and_then(|summary| summary.quotas.take()) {
+            file.about.quotas = Some(quotas);
+        }
         file.losses.sort_by_key(|lost| lost.from);
         file.rewind();
         Ok(file)

@@ -36,6 +36,7 @@ mod open;
 mod options;
 mod pace;
 mod perf;
+mod quota;
 mod recorder;
 mod symbols;
 mod threads;

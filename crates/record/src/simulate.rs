@@ -119,6 +119,7 @@ pub fn simulate(plan: &Plan) -> Simulation {
         mechanism: None,
         timer_tick: None,
         observers: Observers::default(),
+        quotas: None,
     };
     let recording = Recording { about, dictionary, events, losses: Vec::new() };
     Simulation { recording, samples }

@@ -1,7 +1,7 @@
 //! The summary of a recording: its accounts and its cost.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount};
+use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, QuotaGroup};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -29,6 +29,10 @@ pub struct RecordingSummary {
     pub cost: RecordingCost,
     /// What the machine did not grant.
     pub shortfalls: Vec<Shortfall>,
+    /// The control groups with a quota, as they were during the recording; `None` as in
+    /// [`About`](tactus_model::recording::About).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quotas: Option<Vec<QuotaGroup>>,
 }
 
 /// The cost of recording.

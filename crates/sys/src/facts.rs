@@ -27,6 +27,7 @@ use std::path::Path;
 use tactus_model::facts::{MachineFacts, SchedulingFacts};
 
 pub use calls::CallFacts;
+pub use cgroup::quota_groups;
 pub(crate) use cgroup::{group_of, hierarchy, throttled};
 pub use process::{DRAINER, LEVEL_WATCHER};
 pub(crate) use tree::Tree;

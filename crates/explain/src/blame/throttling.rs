@@ -5,7 +5,10 @@
 //! reschedule, and chooses neither. Where events show that it did not ask, or chose one, the
 //! thread was not in the queue: its class or its control group had used up its runtime.
 //!
-//! The recording does not show which threads have a quota, so this alone names no rule. A budget
+//! A recording shows which control groups have a quota and which threads belong to them: of an
+//! ordinary thread in such a group, the CPU time of the group's threads in the period before a
+//! renewal shows whether the quota was used up, and no other thread is throttled by a quota. Older
+//! recordings do not show it, so there a thread that was passed over alone names no rule. A budget
 //! is renewed by a timer of its own, and the throttled thread comes back then: a rule is named only
 //! before its timer, or if the scheduler chose a thread of lower rank for long. A thread that ran
 //! already when the other became runnable, and that was not asked, has a rank that no event shows:
@@ -13,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use tactus_model::recording::{FunctionId, PriorityClass, ThreadId};
+use tactus_model::recording::{FunctionId, PriorityClass, QuotaGroup, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Piece, Scene};
@@ -41,6 +44,11 @@ const CHOSEN_AGAIN: usize = 2;
 /// queue or has a lower rank: longer than any wakeup takes to arrive, shorter than the budgets that
 /// are in use.
 const LONG: Nanos = Nanos::from_millis(1);
+
+/// How much of a quota may be left on each CPU when the group is throttled: a thread that leaves
+/// keeps 1 ms there, and what a thread used beyond the quota before the tick that noticed it, up
+/// to 4 ms, is missing in the next period (`kernel/sched/fair.c`).
+const UNUSED_MAX: Nanos = Nanos::from_millis(5);
 
 /// The timers that renew the runtime of control groups (`kernel/sched/fair.c`).
 const QUOTA_RENEWALS: [&str; 2] = ["sched_cfs_period_timer", "sched_cfs_slack_timer"];
@@ -205,10 +213,17 @@ fn by_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<
     if renewals.is_empty() {
         return Vec::new();
     }
+    let group = Group::of(scene, waiter);
+    if group.as_ref().is_some_and(|group| group.quotas.is_empty()) {
+        return Vec::new();
+    }
     let mut rules = vec![None; pieces.len()];
     let mut start = 0;
     for (here, piece) in pieces.iter().enumerate() {
-        let of_group = is_of_group(scene, waiter, &pieces[here..]);
+        let of_group = match &group {
+            Some(group) => piece.slice.as_ref().is_some_and(|slice| group.runs(scene, slice)),
+            None => is_of_group(scene, waiter, &pieces[here..]),
+        };
         let end = here + usize::from(!of_group);
         let later = renewals.partition_point(|renewal| *renewal <= piece.from);
         let renewed = renewals.get(later).is_some_and(|renewal| *renewal <= piece.to);
@@ -216,12 +231,73 @@ fn by_quota(scene: &Scene<'_>, waiter: &Waiter, pieces: &[Piece]) -> Vec<Option<
             continue;
         }
         let stretch = &pieces[start..end];
-        if renewed && !of_group && is_passed_over(scene, waiter, stretch) {
-            rules[start..end].fill(Some(Throttle::Cgroup));
+        if renewed && !of_group {
+            let used_up =
+                group.as_ref().and_then(|group| group.has_used_up(scene, renewals[later]));
+            if used_up.unwrap_or_else(|| is_passed_over(scene, waiter, stretch)) {
+                rules[start..end].fill(Some(Throttle::Cgroup));
+            }
         }
         start = here + 1;
     }
     rules
+}
+
+/// The control groups with a quota that a waiter belongs to, in a recording that shows them.
+struct Group<'a> {
+    quotas: Vec<&'a QuotaGroup>,
+}
+
+impl<'a> Group<'a> {
+    fn of(scene: &Scene<'a>, waiter: &Waiter) -> Option<Self> {
+        Some(Self { quotas: scene.machine.quotas_of(waiter.thread, scene.names)? })
+    }
+
+    /// Whether a slice is time of an ordinary thread of one of these groups.
+    fn runs(&self, scene: &Scene<'_>, slice: &Slice) -> bool {
+        let is_in = |group: &&QuotaGroup| group.includes(slice.thread, scene.names);
+        !slice.thread.is_idle() && slice.priority.is_ordinary() && self.quotas.iter().any(is_in)
+    }
+
+    /// Whether the threads of one of the groups had used up its quota in the period before it was
+    /// `renewed`; `None` if the events of that period are not kept.
+    fn has_used_up(&self, scene: &Scene<'_>, renewed: Instant<Monotonic>) -> Option<bool> {
+        let quotas = self.quotas.iter().map(|group| {
+            let start = renewed.as_nanos().saturating_sub(group.period.as_nanos());
+            let start = Instant::from_nanos(start);
+            if start < scene.log.kept_from() {
+                return None;
+            }
+            let cpus = scene.machine.cpus().len() as u64;
+            let used = used(scene, group, start, renewed);
+            let slack = Nanos::from_nanos(UNUSED_MAX.as_nanos().saturating_mul(cpus));
+            let half = Nanos::from_nanos(group.quota.as_nanos() / 2);
+            Some(
+                used >= half
+                    && used.as_nanos().saturating_add(slack.as_nanos()) >= group.quota.as_nanos(),
+            )
+        });
+        quotas.reduce(|one, other| Some(one? || other?)).flatten()
+    }
+}
+
+/// The CPU time of the ordinary threads of a group.
+fn used(
+    scene: &Scene<'_>,
+    group: &QuotaGroup,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) -> Nanos {
+    // The period began before the wait.
+    let log = scene.log.anywhere_between(from, to);
+    let cpus = 0..scene.machine.cpus().len() as u32;
+    let slices = cpus.flat_map(|cpu| log.slices(cpu));
+    let of_group = slices.filter(|slice| {
+        slice.priority.is_ordinary()
+            && !slice.thread.is_idle()
+            && group.includes(slice.thread, scene.names)
+    });
+    of_group.map(|slice| slice.to - slice.from.max(from)).sum()
 }
 
 /// Whether the first of these pieces belongs to a thread of the waiter's control group, as far as

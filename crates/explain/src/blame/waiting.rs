@@ -281,7 +281,7 @@ mod tests {
 
     /// Logs the turns of CPU 0. Thread 0 is idle, 6 is the stopper, 7 a real-time thread.
     fn log(turns: &[Turn], names: &mut Dictionary) -> (Log, u64) {
-        let mut log = Log::opened();
+        let mut log = Log::opened(&about());
         let mut now = 0;
         for (thread, stretches) in turns {
             let name = match thread {
@@ -344,6 +344,7 @@ mod tests {
             mechanism: None,
             timer_tick: None,
             observers: Observers::default(),
+            quotas: None,
         }
     }
 

@@ -149,7 +149,7 @@ impl JobExplainer {
     /// [`JobFinder`](super::JobFinder) found in it.
     pub fn new(about: &About, options: JobOptions, schedules: Schedules) -> Self {
         // Whether a job is late is known only when it is done.
-        let log = Log::opened();
+        let log = Log::opened(about);
         Self {
             machine: Machine::new(about),
             log,
@@ -529,6 +529,8 @@ impl Thread {
             segment,
             histogram: lengths.to_record(),
         });
+        let mut explanation = self.tally.finish(Vec::new());
+        explanation.throttled = machine.throttled(&[thread], names);
         JobExplanation {
             thread,
             name: names.name(self.name).to_owned(),
@@ -542,7 +544,7 @@ impl Thread {
             late_time: self.late_time,
             blocked: self.blocked.finish(),
             segments: segments.collect(),
-            explanation: self.tally.finish(Vec::new()),
+            explanation,
         }
     }
 }

@@ -106,7 +106,7 @@ enum Ended {
 impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
     pub(super) fn new(about: &About, options: Options, wanted: W) -> Self {
         // Which wait becomes long is known only when it is over.
-        let log = Log::opened();
+        let log = Log::opened(about);
         Self {
             machine: Machine::new(about),
             log,
@@ -383,6 +383,7 @@ impl Name {
         let segments =
             segments.map(|segment| SegmentHistogram { segment, histogram: Histogram::default() });
         let mut explanation = self.tally.finish(segments.collect());
+        explanation.throttled = machine.throttled(&threads, names);
         for explained in &mut explanation.worst {
             let thread = ThreadId(explained.task as i32);
             explained.task = threads.partition_point(|other| *other < thread) as u32;

@@ -17,11 +17,13 @@ mod whole;
 
 use support::{IDLE, PREEMPTED, SLEEPING, STOPPED, Script, TIMER, Thread, UNINTERRUPTIBLE, shown};
 use tactus_explain::{
-    Cause, Circumstance, Circumstances, Explanation, MatchOutcome, Segment, Serving, ServingCount,
-    Unmatched,
+    Cause, Circumstance, Circumstances, Explanation, MatchOutcome, Options, Segment, Serving,
+    ServingCount, Unmatched, waits,
 };
 use tactus_model::probe::SleepMethod;
-use tactus_model::recording::{EventKind, InterruptVector, Priority, Softirq, ThreadId};
+use tactus_model::recording::{
+    EventKind, InterruptVector, Priority, QuotaGroup, Softirq, ThreadId,
+};
 use tactus_model::time::Nanos;
 
 /// Two CPUs. The probe (fifo:90) has gone to sleep on CPU 0 with its timer armed for

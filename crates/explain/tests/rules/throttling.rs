@@ -228,3 +228,68 @@ fn an_idle_moment_is_no_throttling_although_another_group_has_a_quota() {
     let throttled = idle_before_an_ordinary_thread(3000, "sched_cfs_period_timer");
     assert!(throttled[0].ends_with("control group throttling (cpu.max)"), "{throttled:?}");
 }
+
+/// A `victim` computes for `used` ms behind a hog that runs in turns with it; then the hog runs
+/// alone, through ticks that ask it to reschedule, until the timer of quotas and a moment after it.
+/// The victim's group has a quota of 20 ms in 100 ms; `None` if the recording does not show it.
+fn behind_a_hog_outside(used: u64, groups: Option<Vec<QuotaGroup>>) -> (Nanos, Explanation) {
+    let mut script = Script::new(1);
+    let (victim, hog) = (script.thread("victim", 100, 120), script.thread("hog", 50, 120));
+    if let Some(groups) = groups {
+        script.with_quotas(groups);
+    }
+    let mut at = 1000;
+    script.switch(at, 0, SLEEPING, hog);
+    for _ in 0..used / 4 {
+        script.switch(at + 4000, 0, PREEMPTED, victim).switch(at + 8000, 0, PREEMPTED, hog);
+        at += 8000;
+    }
+    while at + 4000 < 100_000 {
+        at += 4000;
+        script.vector_entry(at, 0, InterruptVector::LocalTimer).need_resched(0);
+        script.expire(at + 1, at + 5, 0, 0x77, "tick_nohz_handler");
+        script.vector_exit(at + 6, 0, InterruptVector::LocalTimer);
+        script.asked_no_more(0).noise(at + 10, 0);
+    }
+    script.vector_entry(100_000, 0, InterruptVector::LocalTimer);
+    script.expire(100_001, 100_005, 0, 0x55, "sched_cfs_period_timer").need_resched(0);
+    script.vector_exit(100_006, 0, InterruptVector::LocalTimer);
+    script.switch(103_000, 0, PREEMPTED, victim).switch(104_000, 0, SLEEPING, IDLE);
+    let options = Options { threshold: Nanos::from_millis(1), slowest: 1, timelines: 0 };
+    let mut found =
+        waits(&mut script.into_recording().reader(), options, |_, name| name == "victim")
+            .expect("it is whole");
+    let explanation = found.names.remove(0).explanation;
+    (explanation.throttled_by_quota(), explanation)
+}
+
+fn quota_of(threads: &[i32]) -> Option<Vec<QuotaGroup>> {
+    Some(vec![QuotaGroup {
+        path: "/robot".to_owned(),
+        quota: Nanos::from_millis(20),
+        period: Nanos::from_millis(100),
+        throttled: Nanos::from_millis(60),
+        threads: threads.iter().copied().map(ThreadId).collect(),
+    }])
+}
+
+#[test]
+fn a_group_that_used_up_its_quota_is_throttled_although_others_take_turns() {
+    let (throttled, explanation) = behind_a_hog_outside(20, quota_of(&[100]));
+    assert_eq!(throttled, Nanos::from_micros(58_916), "{explanation:?}");
+    assert_eq!(explanation.throttled[0].path, "/robot");
+}
+
+#[test]
+fn a_group_that_did_not_use_up_its_quota_is_not_throttled() {
+    let (throttled, _) = behind_a_hog_outside(8, quota_of(&[100]));
+    assert_eq!(throttled, Nanos::ZERO);
+}
+
+#[test]
+fn a_thread_outside_every_group_with_a_quota_is_never_throttled_by_one() {
+    for groups in [quota_of(&[50]), Some(Vec::new())] {
+        let (throttled, _) = behind_a_hog_outside(20, groups);
+        assert_eq!(throttled, Nanos::ZERO);
+    }
+}

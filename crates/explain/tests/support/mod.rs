@@ -6,7 +6,8 @@ use tactus_explain::{
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, ChainId, Context, Dictionary, Event, EventKind, InterruptVector, Lost, NameId,
-    Observers, PageFault, Priority, ProcessId, Recording, Softirq, TaskState, ThreadId, Wakeup,
+    Observers, PageFault, Priority, ProcessId, QuotaGroup, Recording, Softirq, TaskState, ThreadId,
+    Wakeup,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -67,6 +68,7 @@ impl Script {
                     mechanism: None,
                     timer_tick: None,
                     observers: Observers::default(),
+                    quotas: None,
                 },
                 dictionary: Dictionary::new(),
                 events: Vec::new(),
@@ -96,6 +98,12 @@ impl Script {
     /// These threads only observe.
     pub fn observed_by(&mut self, observers: Observers) -> &mut Self {
         self.recording.about.observers = observers;
+        self
+    }
+
+    /// The recording shows these control groups with a quota.
+    pub fn with_quotas(&mut self, groups: Vec<QuotaGroup>) -> &mut Self {
+        self.recording.about.quotas = Some(groups);
         self
     }
 

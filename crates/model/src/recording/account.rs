@@ -70,6 +70,35 @@ pub struct About {
     /// before this field existed.
     #[serde(default, skip_serializing_if = "Observers::is_empty")]
     pub observers: Observers,
+    /// The control groups with a quota of CPU time; `None` if the recorder could not read them,
+    /// and in recordings from before this field existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quotas: Option<Vec<QuotaGroup>>,
+}
+
+/// A control group whose ordinary threads may use the CPUs only for a quota of each period
+/// (`cpu.max`, cgroups(7)), as it was while it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaGroup {
+    /// Its path in the hierarchy of groups, e.g. `/robot`.
+    pub path: String,
+    /// The CPU time that its threads together may use in a period.
+    pub quota: Nanos,
+    /// The period after which the quota is renewed.
+    pub period: Nanos,
+    /// How long the kernel throttled it during the recording, added up over CPUs (`cpu.stat`).
+    pub throttled: Nanos,
+    /// The threads that were seen in it or in a group below, in ascending order.
+    pub threads: Vec<ThreadId>,
+}
+
+impl QuotaGroup {
+    /// Whether `thread` belongs to the group: it was seen there, or it was too short-lived to be
+    /// seen and its process, which is looked up in `names`, was.
+    pub fn includes(&self, thread: ThreadId, names: &Dictionary) -> bool {
+        let has = |thread| self.threads.binary_search(&thread).is_ok();
+        has(thread) || names.process_of(thread).is_some_and(|process| has(ThreadId(process.0)))
+    }
 }
 
 /// Who ran only because something was measured or recorded. Their time is an effect of the

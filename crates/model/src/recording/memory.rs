@@ -103,6 +103,7 @@ mod tests {
                 mechanism: None,
                 timer_tick: None,
                 observers: Observers::default(),
+                quotas: None,
             },
             dictionary: Dictionary::new(),
             events: vec![idle_exit(5), idle_exit(9)],

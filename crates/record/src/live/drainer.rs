@@ -16,6 +16,7 @@ use super::level::{self, Level};
 use super::mechanism::{Buffers, Opened};
 use super::options::DrainerOptions;
 use super::pace::Pace;
+use super::quota::QuotaWatch;
 use super::symbols::Symbols;
 use crate::codec::{Block, DictionaryMark, EventBlock, encode_dictionary, encode_losses};
 use crate::summary::{RecordingCost, RecordingSummary};
@@ -57,6 +58,7 @@ pub(super) struct Drainer {
     pub(super) requests: Receiver<DrainRequest>,
     pub(super) parcels: Sender<Parcel>,
     pub(super) held: Arc<Held>,
+    pub(super) quotas: QuotaWatch,
 }
 
 /// How long the drainer sleeps if the writer has no space.
@@ -91,6 +93,7 @@ impl Drainer {
             let has_room = self.held.bytes.load(Ordering::Relaxed) < self.held.limit;
             let sleep = if has_room { self.options.longest_sleep } else { NO_ROOM_SLEEP };
             wait(&[], &self.waker, sleep)?;
+            self.quotas.look();
             let request = match self.requests.try_recv() {
                 Ok(request) => Some(request),
                 Err(TryRecvError::Empty) => None,
@@ -127,6 +130,7 @@ impl Drainer {
             refused_names: self.drain.intake.decoder.names().dictionary().refused(),
             cost: RecordingCost { drain_time: cpu_time, ..self.drain.cost },
             shortfalls: std::mem::take(&mut self.opened.shortfalls),
+            quotas: self.quotas.end(),
         };
         drop(self.parcels.send(Parcel::End(Box::new(summary))));
         Ok(())

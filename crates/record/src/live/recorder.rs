@@ -20,6 +20,7 @@ use super::level::LevelWatch;
 use super::mechanism::Opened;
 use super::open::{Prepared, open};
 use super::options::{Keep, MOST_WAITING, Options};
+use super::quota::QuotaWatch;
 use super::symbols::Symbols;
 use super::writer::{Kept, Save, Store, Writer};
 use crate::file::RecordingFile;
@@ -187,6 +188,8 @@ impl Draining {
         // In the calling thread: this takes long, and the caller waits for it.
         let drain = Drain::new(&mut opened, started, symbols);
         let mut about = about(&opened, started, options.observers);
+        let quotas = QuotaWatch::start();
+        about.quotas = quotas.groups();
         let (requests, request_receiver) = channel();
         let (parcels, parcel_receiver) = channel();
         let drainer = Drainer {
@@ -199,6 +202,7 @@ impl Draining {
             requests: request_receiver,
             parcels,
             held,
+            quotas,
         };
         let (thread, id) = spawn(tactus_sys::facts::DRAINER, move || drainer.run())?;
         level.of_drainer(id);
@@ -262,5 +266,6 @@ fn about(opened: &Opened, started: Instant<Monotonic>, observers: Observers) -> 
         mechanism: Some(opened.buffers.mechanism()),
         timer_tick: clock::timer_tick(),
         observers,
+        quotas: None,
     }
 }

@@ -301,6 +301,7 @@ impl Memory {
                 ..RecordingCost::default()
             },
             shortfalls: Vec::new(),
+            quotas: None,
         }
     }
 

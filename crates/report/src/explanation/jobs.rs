@@ -163,6 +163,7 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
         )
     });
     let remainder = words::remainder(&thread.explanation);
+    let throttled = words::throttling(&thread.explanation);
     let missed = (thread.missed > 0).then(|| {
         let times = format::counted(thread.missed, "due time");
         format!("The thread missed {times}: it began no job for them.")
@@ -170,7 +171,7 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
     let void = (thread.void > 0).then(|| {
         format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
     });
-    let known = [late, spent(thread), blocked(thread), remainder, missed, void];
+    let known = [late, spent(thread), blocked(thread), remainder, throttled, missed, void];
     known.into_iter().flatten().chain([rhythm(&thread.due, &thread.period)]).collect()
 }
 

@@ -92,6 +92,7 @@ impl CellView {
         let sentences = [
             words::divided(explanation),
             words::remainder(explanation),
+            words::throttling(explanation),
             words::observer(explanation),
             words::circumstances(explanation),
             Some(words::matched(explanation)),

@@ -43,6 +43,7 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let sentences = [
         words::divided(explanation),
         words::remainder(explanation),
+        words::throttling(explanation),
         words::observer(explanation),
         words::circumstances(explanation),
         Some(words::matched(explanation)),

@@ -99,7 +99,8 @@ fn group_text(waits: &WaitExplanation, worst: usize, width: usize) -> String {
     );
     let headline = (explanation.samples > 0).then(|| words::headline(explanation, Subject::Waits));
     let (remainder, observer) = (words::remainder(explanation), words::observer(explanation));
-    for sentence in [headline, Some(late), remainder, observer].into_iter().flatten() {
+    let throttled = words::throttling(explanation);
+    for sentence in [headline, Some(late), remainder, throttled, observer].into_iter().flatten() {
         written.push_str(&wrapped(&sentence, "", width));
     }
     written.push_str(&text::pareto(explanation, Subject::Waits, width));
@@ -140,6 +141,28 @@ mod tests {
     #[test]
     fn waits_of_a_recording_at_100() {
         insta::assert_snapshot!(shown("higher-priority-spinner.tactusrec", 100));
+    }
+
+    #[test]
+    fn throttling_stands_beside_what_the_kernel_counted() {
+        let path = format!("{}/../../tests/data/quota/one.tactusrec", env!("CARGO_MANIFEST_DIR"));
+        let mut source = RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let options = Options { threshold: Nanos::from_millis(1), slowest: 1, timelines: 1 };
+        let mut found = waits(&mut source, options, |_, name| name == "spinner").expect("whole");
+        let explanation = &mut found.names[0].explanation;
+        let said = words::throttling(explanation).expect("its group was throttled");
+        let plain = said.replace(format::THIN_SPACE, " ");
+        let start =
+            "The control group /quota15-one was throttled for 324 ms (cpu.stat, added up over";
+        assert!(plain.starts_with(start), "{plain}");
+        explanation.throttled[0].throttled = explanation.throttled_by_quota();
+        let whole = words::remainder(explanation).expect("there are waits");
+        assert!(whole.starts_with("The events explain 100"), "{whole}");
+        // Some of the named causes are wrong if the kernel counted much more.
+        let more = explanation.throttled_by_quota().as_nanos() / 4 * 5;
+        explanation.throttled[0].throttled = Nanos::from_nanos(more);
+        let part = words::remainder(explanation).expect("there are waits");
+        assert!(part.starts_with("The events explain at least"), "{part}");
     }
 
     #[test]

@@ -164,7 +164,16 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
         return None;
     }
     let gap = unexplained(explanation).as_nanos();
-    let explained = format::share(whole.saturating_sub(gap), whole);
+    let explained = whole.saturating_sub(gap);
+    let missing = Throttling::of(explanation).map_or(0, |of| of.missing(whole));
+    if missing > 0 {
+        return Some(format!(
+            "The events explain at least {} of that time; up to {} more of it may be throttling that they do not show.",
+            format::share(explained.saturating_sub(missing), whole),
+            format::latency(Nanos::from_nanos(missing)),
+        ));
+    }
+    let explained = format::share(explained, whole);
     Some(match gap {
         0 => format!("The events explain {explained} of that time."),
         _ => format!(
@@ -173,6 +182,63 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
             format::latency(Nanos::from_nanos(gap))
         ),
     })
+}
+
+/// The kernel's own account of throttling by quotas, beside the throttling that the events show.
+pub(super) fn throttling(explanation: &Explanation) -> Option<String> {
+    let Throttling { counted, found } = Throttling::of(explanation)?;
+    let groups = &explanation.throttled;
+    let names: Vec<String> = groups.iter().map(|group| format::printable(&group.path)).collect();
+    let one = names.len() == 1;
+    let samples = if has_jobs(explanation) { "jobs" } else { "waits" };
+    let beside = match has_jobs(explanation) && found > counted {
+        // Late jobs of one thread overlap, and each contains the throttling.
+        true => String::new(),
+        false => format!(
+            "; the events show {} in these {}, added up over threads",
+            format::latency(found),
+            samples
+        ),
+    };
+    Some(format!(
+        "The control {} {} {} throttled for {} (cpu.stat, added up over CPUs){beside}.",
+        if one { "group" } else { "groups" },
+        names.join(", "),
+        if one { "was" } else { "were" },
+        format::latency(counted),
+    ))
+}
+
+/// How long control groups were throttled.
+#[derive(Clone, Copy)]
+struct Throttling {
+    /// By the kernel's own account.
+    counted: Nanos,
+    /// In the late samples, as the events show.
+    found: Nanos,
+}
+
+impl Throttling {
+    fn of(explanation: &Explanation) -> Option<Self> {
+        let groups = explanation.throttled.iter();
+        let counted: Nanos = groups.map(|group| group.throttled).sum();
+        // More was found in late jobs that overlap, or of several threads that wait at once.
+        let found = explanation.throttled_by_quota();
+        (counted > Nanos::ZERO).then_some(Self { counted, found })
+    }
+
+    /// The nanoseconds that the kernel counted and the events do not show, if they differ by more
+    /// than a tenth and the samples took `whole` nanoseconds, long enough to contain them: some
+    /// other cause may be named for them.
+    fn missing(self, whole: u64) -> u64 {
+        let (counted, found) = (self.counted.as_nanos(), self.found.as_nanos());
+        let missing = counted.saturating_sub(found);
+        if missing > counted / 10 && whole >= counted { missing } else { 0 }
+    }
+}
+
+fn has_jobs(explanation: &Explanation) -> bool {
+    explanation.worst.iter().any(|sample| sample.job.is_some())
 }
 
 /// The share of the total latency that is an effect of the observation; `None` if nothing is.

@@ -3,9 +3,11 @@
 //! See [cgroups(7)](https://man7.org/linux/man-pages/man7/cgroups.7.html) and the
 //! kernel's `Documentation/admin-guide/{cgroup-v1,cgroup-v2}`.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use tactus_model::facts::CgroupFacts;
+use tactus_model::recording::{QuotaGroup, ThreadId};
 use tactus_model::time::Nanos;
 
 use super::Tree;
@@ -31,17 +33,74 @@ pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
 /// if no group has a quota.
 pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
     let group = Group::of("cpu", "self", tree)?;
-    let times = group.upwards().filter_map(|directory| {
-        let stat = tree.text(&format!("{directory}/cpu.stat"))?;
-        let value = |name| -> Option<u64> {
-            stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-        };
-        match group.version {
-            1 => value("throttled_time ").map(Nanos::from_nanos),
-            _ => value("throttled_usec ").map(Nanos::from_micros),
+    let times = group.upwards();
+    Some(times.filter_map(|directory| throttled_time(tree, group.version, directory)).sum())
+}
+
+/// How long quotas throttled the group in `directory` since it was made.
+fn throttled_time(tree: &Tree<'_>, version: u8, directory: &str) -> Option<Nanos> {
+    let stat = tree.text(&format!("{directory}/cpu.stat"))?;
+    let value = |name| -> Option<u64> {
+        stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    };
+    match version {
+        1 => value("throttled_time ").map(Nanos::from_nanos),
+        _ => value("throttled_usec ").map(Nanos::from_micros),
+    }
+}
+
+/// The most groups whose quota is read, and the deepest one.
+const GROUPS_MAX: usize = 4096;
+const DEPTH_MAX: usize = 64;
+
+/// The most groups with a quota that are returned, and the most threads of each.
+const QUOTAS_MAX: usize = 64;
+const THREADS_MAX: usize = 1 << 13;
+
+/// The control groups with a quota of CPU time, with their present threads, and how long each was
+/// throttled since it was made; `None` if no hierarchy with the cpu controller is visible.
+pub fn quota_groups() -> Option<Vec<QuotaGroup>> {
+    let tree = Tree::new(Path::new("/"));
+    let (version, mount) = hierarchy(&tree, "cpu")?;
+    let mut found: Vec<QuotaGroup> = Vec::new();
+    let mut open = vec![(mount.clone(), Vec::new())];
+    let mut seen = 0;
+    while let Some((directory, mut above)) = open.pop() {
+        if let Some(quota) = Quota::of(&tree, version, &directory)
+            && found.len() < QUOTAS_MAX
+        {
+            above.push(found.len());
+            found.push(QuotaGroup {
+                path: format!("/{}", directory[mount.len()..].trim_start_matches('/')),
+                quota: Nanos::from_micros(quota.runtime_us.unsigned_abs()),
+                period: Nanos::from_micros(quota.period_us),
+                throttled: throttled_time(&tree, version, &directory).unwrap_or_default(),
+                threads: Vec::new(),
+            });
         }
-    });
-    Some(times.sum())
+        if !above.is_empty() {
+            let file = if version == 1 { "tasks" } else { "cgroup.threads" };
+            let members = tree.text(&format!("{directory}/{file}")).unwrap_or_default();
+            let members = members.lines().filter_map(|line| line.parse().ok()).map(ThreadId);
+            let members: Vec<ThreadId> = members.collect();
+            for group in &above {
+                let threads = &mut found[*group].threads;
+                threads.extend(members.iter().take(THREADS_MAX.saturating_sub(threads.len())));
+            }
+        }
+        for below in tree.directories_in(&directory) {
+            seen += 1;
+            if seen > GROUPS_MAX || directory.split('/').count() > DEPTH_MAX {
+                break;
+            }
+            open.push((format!("{directory}/{below}"), above.clone()));
+        }
+    }
+    for group in &mut found {
+        group.threads.sort_unstable();
+        group.threads.dedup();
+    }
+    Some(found)
 }
 
 /// The version and the mount point, below the root, of the hierarchy with `controller`.
@@ -165,11 +224,15 @@ impl Quota {
     fn tightest(group: &Group, tree: &Tree<'_>) -> Option<Self> {
         group
             .upwards()
-            .filter_map(|directory| match group.version {
-                1 => Self::of_version_1(tree, directory),
-                _ => Self::of_version_2(&tree.text(&format!("{directory}/cpu.max"))?),
-            })
+            .filter_map(|directory| Self::of(tree, group.version, directory))
             .min_by(|one, other| one.share().total_cmp(&other.share()))
+    }
+
+    fn of(tree: &Tree<'_>, version: u8, directory: &str) -> Option<Self> {
+        match version {
+            1 => Self::of_version_1(tree, directory),
+            _ => Self::of_version_2(&tree.text(&format!("{directory}/cpu.max"))?),
+        }
     }
 
     fn share(self) -> f64 {

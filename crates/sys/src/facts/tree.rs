@@ -54,6 +54,13 @@ impl<'r> Tree<'r> {
         entries.map(|entry| entry.file_type()).any(|kind| kind.is_ok_and(|kind| kind.is_dir()))
     }
 
+    /// The names of the directories in a directory.
+    pub(crate) fn directories_in(&self, directory: &str) -> Vec<String> {
+        let entries = self.opened(directory, fs::read_dir).into_iter().flatten().flatten();
+        let is_one = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        entries.filter(is_one).filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
     /// `N` bytes of a file starting at `offset`.
     pub(crate) fn bytes_at<const N: usize>(&self, path: &str, offset: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
