@@ -218,6 +218,24 @@ fn regular_sleeps_for_a_duration_give_no_due_times_unless_the_period_is_given() 
 }
 
 #[test]
+fn sleeps_for_a_duration_stay_that_when_load_stretches_them() {
+    let (mut script, audio) = stage();
+    let mut due = PERIOD;
+    for number in 1..40_u64 {
+        let work = number * number * number * 97 % 3500 + 100;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        let next = due + work + 4000;
+        script.arm_relative(due + work - 2, 0, TIMER, next);
+        script.switch(due + work, 0, SLEEPING, IDLE);
+        due = next;
+    }
+    let found = find(&script.into_recording());
+    let [aperiodic] = &found.aperiodic[..] else { panic!("{found:?}") };
+    let NoPeriod::Relative(period) = aperiodic.reason else { panic!("{aperiodic:?}") };
+    assert!(period.fit < tactus_explain::jobs::FIT_MIN, "{period:?}");
+}
+
+#[test]
 fn a_thread_that_ended_before_the_job_is_divided_keeps_its_name() {
     let (mut script, audio) = stage();
     let holder = script.thread("holder", 300, 120);
