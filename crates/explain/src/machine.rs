@@ -63,6 +63,10 @@ const ARMED_MAX: usize = 1 << 20;
 /// them again. Only a recording of more threads at the same time gets there.
 const THREADS_MAX: usize = 100_000;
 
+/// The number of ended threads after which the names of earlier ones are dropped. A chain of wakers
+/// or a late job is put into words some milliseconds after its threads ended.
+const ENDED_MAX: usize = 1 << 12;
+
 /// How long a timer may be overdue before it counts as cancelled.
 const UNSERVED_MAX: Nanos = Nanos::from_secs(1);
 
@@ -71,6 +75,8 @@ const UNSERVED_MAX: Nanos = Nanos::from_secs(1);
 pub struct Machine {
     cpus: Vec<Cpu>,
     threads: NumberMap<i32, ThreadState>,
+    /// What is known of threads that ended: at least the last [`ENDED_MAX`], in two generations.
+    ended: [NumberMap<i32, Known>; 2],
     timers: NumberMap<u64, Armed>,
     /// One bit for each vector whose exit event was recorded too.
     closed_vectors: u32,
@@ -97,6 +103,7 @@ impl Machine {
         let mut machine = Self {
             cpus: Vec::new(),
             threads: NumberMap::default(),
+            ended: Default::default(),
             timers: NumberMap::default(),
             closed_vectors,
             timer_tick: about.timer_tick,
@@ -211,11 +218,25 @@ impl Machine {
         self.threads.get(&thread.0).and_then(|state| state.known.own)
     }
 
-    /// The name and priority of a thread according to its last events.
+    /// The name and priority of a thread according to its last events; of a thread that ended
+    /// lately too.
     pub fn known(&self, thread: ThreadId) -> (NameId, Priority) {
-        self.threads.get(&thread.0).map_or((NameId::UNKNOWN, UNKNOWN_PRIORITY), |state| {
-            (state.known.name, state.known.priority)
-        })
+        let present = self.threads.get(&thread.0).map(|state| &state.known);
+        let mut ended = self.ended.iter().filter_map(|threads| threads.get(&thread.0));
+        let known = present.filter(|known| known.is_named()).or_else(|| ended.next());
+        known
+            .or(present)
+            .map_or((NameId::UNKNOWN, UNKNOWN_PRIORITY), |known| (known.name, known.priority))
+    }
+
+    /// The thread has left its last CPU.
+    fn end(&mut self, left: Known) {
+        self.threads.remove(&left.thread.0);
+        if self.ended[0].len() >= ENDED_MAX {
+            self.ended.swap(0, 1);
+            self.ended[0].clear();
+        }
+        self.ended[0].insert(left.thread.0, left);
     }
 
     /// Drops the state that a loss of events makes doubtful.
@@ -454,7 +475,7 @@ impl Machine {
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
             if prev_state.is_dead() {
-                self.threads.remove(&prev.0);
+                self.end(left);
             } else {
                 let state = state_of(&mut self.threads, prev);
                 state.leave(at, event.cpu, prev_state, left, event.chain);
@@ -474,6 +495,7 @@ impl Machine {
                 observer.absence(&absence);
             }
         }
+        let cpu = &mut self.cpus[event.cpu as usize];
         let asked = cpu.asked;
         let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
         cpu.end_quantum(event.cpu, at, Some(leaving), observer);

@@ -13,7 +13,8 @@ use tactus_explain::jobs::{
 };
 use tactus_explain::{MatchOutcome, Options, waits};
 use tactus_model::recording::{
-    Dictionary, EventKind, EventSource, InterruptVector, Item, Reclaim, Recording, ThreadId,
+    Dictionary, EventKind, EventSource, InterruptVector, Item, Reclaim, Recording, TaskState,
+    ThreadId,
 };
 use tactus_model::time::Nanos;
 
@@ -214,6 +215,43 @@ fn regular_sleeps_for_a_duration_give_no_due_times_unless_the_period_is_given() 
     assert!(matches!(aperiodic.reason, NoPeriod::Relative(_)), "{aperiodic:?}");
     let options = JobOptions { period: Some(Nanos::from_micros(PERIOD)), ..OPTIONS };
     assert_eq!(of_audio(find_with(&recording, options)).lengths.count, 17);
+}
+
+#[test]
+fn sleeps_for_a_duration_stay_that_when_load_stretches_them() {
+    let (mut script, audio) = stage();
+    let mut due = PERIOD;
+    for number in 1..40_u64 {
+        let work = number * number * number * 97 % 3500 + 100;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        let next = due + work + 4000;
+        script.arm_relative(due + work - 2, 0, TIMER, next);
+        script.switch(due + work, 0, SLEEPING, IDLE);
+        due = next;
+    }
+    let found = find(&script.into_recording());
+    let [aperiodic] = &found.aperiodic[..] else { panic!("{found:?}") };
+    let NoPeriod::Relative(period) = aperiodic.reason else { panic!("{aperiodic:?}") };
+    assert!(period.fit < tactus_explain::jobs::FIT_MIN, "{period:?}");
+}
+
+#[test]
+fn a_thread_that_ended_before_the_job_is_divided_keeps_its_name() {
+    let (mut script, audio) = stage();
+    let holder = script.thread("holder", 300, 120);
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    // It sleeps for a lock, which `holder` releases 6 ms later; `holder` ends at once.
+    script.switch(55_800, 0, SLEEPING, holder);
+    script.wake(61_800, 0, audio, 0).switch(61_810, 0, TaskState::DEAD, audio);
+    sleep(&mut script, 62_000, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let audio = of_audio(find(&script.into_recording()));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    let blocked = worst.job.as_ref().and_then(|job| job.blocked.as_ref()).expect("it slept");
+    assert_eq!(blocked.stretch.ender.to_string(), "holder (300)");
+    assert_eq!(blocked.stretch.chain[0].thread.name, "holder");
+    assert_eq!(audio.blocked[0].ender.to_string(), "holder");
 }
 
 #[test]

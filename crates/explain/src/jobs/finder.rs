@@ -175,7 +175,10 @@ impl Rhythm {
         let mut why = None;
         for dues in sources {
             match Period::find(&dues.spacings) {
-                Ok(period) if dues.source == Source::RelativeTimer => {
+                // Load stretches the time between sleeps for a duration; they stay that.
+                Ok(period) | Err(NoPeriod::Irregular(period))
+                    if dues.source == Source::RelativeTimer =>
+                {
                     why = why.or(Some(NoPeriod::Relative(period)));
                 }
                 Ok(period) => return Ok(Schedule { source: dues.source, period }),

@@ -31,7 +31,7 @@ pub enum NoPeriod {
     },
     /// Fewer than the share [`FIT_MIN`] of the spacings fit their median.
     Irregular(Period),
-    /// The thread sleeps regularly, but for durations: what it sleeps until depends on when it
+    /// The thread sleeps for durations, regularly or not: what it sleeps until depends on when it
     /// went to sleep, so a late job has no due time to be late for.
     Relative(Period),
 }
