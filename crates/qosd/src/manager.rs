@@ -198,7 +198,11 @@ impl Manager {
         let watched = self.endings.add(subject.descriptor(), reserve.0, Interest::READ);
         watched.map_err(NotASubject::System)?;
         self.book.set_cap(client.user, self.book.capacity().percent(client.caps.share.into()));
-        self.book.admit(reserve, client.user, terms)?;
+        if let Err(refusal) = self.book.admit(reserve, client.user, terms) {
+            // The client has a duplicate of the descriptor, so ours stays awaited when it is closed.
+            let _ = self.endings.remove(subject.descriptor());
+            return Err(refusal.into());
+        }
         let held = Held {
             client: client.number,
             user: client.user,

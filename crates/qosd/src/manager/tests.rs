@@ -131,6 +131,19 @@ fn needs_root_a_newcomer_shares_what_others_return() {
 }
 
 #[test]
+fn a_client_may_ask_again_by_the_same_descriptor_after_a_refusal() {
+    let (mut manager, sleeper) = (manager(), Sleeper::start());
+    let kept = sleeper.subject();
+    let too_much = Need::new(MS.saturating_mul(10), MS.saturating_mul(9));
+    for _ in 0..2 {
+        let descriptor = kept.descriptor().try_clone().unwrap();
+        let subject = Subject::of_descriptor(descriptor.into()).unwrap();
+        let refused = manager.reserve(&client(user()), subject, too_much.clone(), clock::now());
+        assert!(matches!(refused, Err(NotReserved::Refused(_))), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_thread_of_another_user_is_refused() {
     let (mut manager, sleeper) = (manager(), Sleeper::start());
     let other = user() + 65534;
