@@ -171,10 +171,14 @@ fn watch(
         say!("warning: there is no trial, since no thread has a reserve");
     }
     print_end(&answer, arguments)?;
+    let planned = write_plan(&answer, arguments);
     let unseen = answer.unseen.iter();
     let unseen: Vec<String> =
         unseen.map(|(name, hint)| format!("no thread `{name}` was seen; {hint}")).collect();
-    Ok((!unseen.is_empty()).then(|| unseen.join("; ")))
+    match unseen.is_empty() {
+        true => planned.map(|()| None),
+        false => Ok(Some(unseen.join("; "))),
+    }
 }
 
 impl NeedArguments {
@@ -248,11 +252,6 @@ fn print_threads(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
 }
 
 fn print_end(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
-    if let Some(path) = &arguments.plan
-        && !answer.write_plan(path)?
-    {
-        say!("warning: {} is not written, since no thread has a reserve", path.display());
-    }
     let commands = arguments.reserve_commands(answer);
     if arguments.json {
         return Ok(write_line(&Line::Summary {
@@ -268,6 +267,17 @@ fn print_end(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
     }
     commands.iter().try_for_each(|command| writeln!(out, "{command}"))?;
     Ok(())
+}
+
+fn write_plan(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
+    match &arguments.plan {
+        // A plan of an earlier run can be there, and a script would go on with it.
+        Some(path) if !answer.write_plan(path)? => {
+            let path = path.display();
+            Err(CommandError::not_met(format!("{path} is not written: no thread has a reserve")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Runs the trial and prints it.

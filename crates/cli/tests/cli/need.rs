@@ -70,6 +70,9 @@ fn needs_tracing_a_program_without_a_period_gets_no_reserve_and_a_fix() {
     let output = tactus.succeed(&["need", "--", "sh", "-c", "sleep 0.01; sleep 0.02"]);
     assert!(output.contains("No periodic thread was found."), "{output}");
     assert!(output.contains("--period"), "{output}");
+    let plan = tactus.folder().join("plan.toml").display().to_string();
+    let error = tactus.fail(1, &["need", "--plan", &plan, "--", "true"]);
+    assert!(error.contains("plan.toml is not written"), "{error}");
     let Some(program) = planted(&tactus) else { return };
     let brief = ["need", "--", &program, "1", "0", "brief:90000:100:100:1"];
     let output = tactus.succeed(&brief);
