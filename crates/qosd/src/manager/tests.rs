@@ -138,7 +138,7 @@ fn a_client_may_ask_again_by_the_same_descriptor_after_a_refusal() {
     for _ in 0..2 {
         let descriptor = kept.descriptor().try_clone().unwrap();
         let subject = Subject::of_descriptor(descriptor.into()).unwrap();
-        let refused = manager.reserve(&client(user()), subject, too_much.clone(), clock::now());
+        let refused = manager.reserve(&client(user()), subject, too_much, clock::now());
         assert!(matches!(refused, Err(NotReserved::Refused(_))), "{refused:?}");
     }
 }
