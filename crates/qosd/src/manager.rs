@@ -336,7 +336,8 @@ impl Manager {
 
     fn bury(&mut self, now: Moment) {
         while let Ok(ended) = self.endings.wait(Some(Duration::ZERO)) {
-            if ended.is_empty() {
+            // A descriptor that no reserve owns would be ready for ever.
+            if !ended.iter().any(|ready| self.held.contains_key(&ReserveId(ready.key))) {
                 break;
             }
             for ready in ended {
