@@ -204,10 +204,11 @@ fn search(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn plan(head: &str, shapes: &[(u64, u64)]) -> Plan {
+    /// A plan with this head and tasks of these costs and periods in milliseconds.
+    pub(crate) fn plan(head: &str, shapes: &[(u64, u64)]) -> Plan {
         let tasks: String = shapes
             .iter()
             .enumerate()

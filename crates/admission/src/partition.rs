@@ -103,18 +103,10 @@ pub(crate) fn kernel_admits(plan: &Plan, tasks: &[Task], cpus: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::tests::plan as plan_of;
 
     fn plan(cpus: u16, shapes: &[(u64, u64)]) -> Plan {
-        let tasks: String = shapes
-            .iter()
-            .enumerate()
-            .map(|(number, (cost, period))| {
-                format!(
-                    "[[task]]\nname = \"{number}\"\ncost = \"{cost}ms\"\nperiod = \"{period}ms\"\n"
-                )
-            })
-            .collect();
-        Plan::parse(&format!("cpus = {cpus}\ncapacity = \"100%\"\n{tasks}")).unwrap()
+        plan_of(&format!("cpus = {cpus}\ncapacity = \"100%\""), shapes)
     }
 
     fn check(cpus: u16, shapes: &[(u64, u64)], expected: [&[usize]; 3]) {

@@ -129,7 +129,7 @@ fn needs_root_a_process_without_a_limit_is_refused() {
 const RUNAWAY: &str = "TACTUS_RUNAWAY";
 
 #[test]
-#[ignore = "helper of the next test: a client that runs away"]
+#[ignore = "the process that the test of the runaway client starts"]
 fn a_runaway() {
     let Ok(address) = std::env::var(RUNAWAY) else { return };
     run_away(&address, Duration::from_secs(20)).unwrap();

@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 
 use crate::error::{Errno, SysError};
 
-/// What tells one thread from a later one with the same ID.
+/// The user and the start of a thread, which distinguish it from a later one with the same ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The effective user.

@@ -239,7 +239,7 @@ impl Drop for Rival {
     }
 }
 
-/// Sends bursts until told to stop. A rival that is late goes on from then.
+/// Sends bursts until the stop flag is set. A late rival counts its next period from the late burst.
 fn compete(
     mut path: Box<dyn Outgoing>,
     bursts: &Bursts,
