@@ -10,7 +10,7 @@ use tactus_record::live::{
     CallChains, Control, Keep, Options, RecordEvent, Source, left_parts, record,
 };
 use tactus_report::format;
-use tactus_rt::settings::{Guardian, restore_left};
+use tactus_settings::{Guardian, restore_left};
 
 use crate::export::{Form, convert};
 use crate::{Result, files};

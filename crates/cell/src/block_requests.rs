@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tactus_model::block_requests::BlockRequests;
-use tactus_rt::settings::{NotChanged, SettingChange};
+use tactus_settings::{NotChanged, SettingChange};
 use tactus_sys::Errno;
 use tactus_sys::block_queue::{disks_under, least_request, request_limit};
 

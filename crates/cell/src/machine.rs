@@ -5,7 +5,7 @@ use std::path::Path;
 use tactus_load::remove_left;
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
-use tactus_rt::settings::{Guardian, LastFirst, NotChanged, SettingChange, restore_left};
+use tactus_settings::{Guardian, LastFirst, NotChanged, SettingChange, restore_left};
 use tactus_sys::clock::tick;
 
 use crate::{block_requests, quantum};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tactus_model::cell::Cell;
 use tactus_model::policy::Quanta;
 use tactus_model::time::Nanos;
-use tactus_rt::settings::{NotChanged, SettingChange};
+use tactus_settings::{NotChanged, SettingChange};
 
 /// The quantum of the rr class in milliseconds
 /// ([sched(7)](https://man7.org/linux/man-pages/man7/sched.7.html)).

@@ -14,7 +14,7 @@ use tactus_record::live::{
     CallChains, DrainerOptions, Keep, Options, Prepared, RecordError, Recorded, Recorder, Source,
     Symbols,
 };
-use tactus_rt::settings::{Guardian, NotChanged};
+use tactus_settings::{Guardian, NotChanged};
 use tactus_sys::{affinity, process, thread};
 
 /// Records while a cell is measured.

@@ -30,7 +30,7 @@ pub fn run(first: fn() -> Result<(), first::FirstError>) -> ExitCode {
     let done = match rest.as_slice() {
         ["internal", "cell"] => tactus_cell::main().map_err(|error| error.to_string()),
         ["internal", "guardian"] => {
-            tactus_rt::settings::guardian_main().map_err(|error| error.to_string())
+            tactus_settings::guardian_main().map_err(|error| error.to_string())
         }
         ["internal", "task"] => tactus_probe::task_main().map_err(|error| error.to_string()),
         ["internal", "load"] => tactus_load::host_main().map_err(|error| error.to_string()),

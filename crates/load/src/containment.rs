@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tactus_model::result::Shortfall;
 use tactus_permission::{Asked, Diagnosis};
-use tactus_rt::diagnose_here;
+use tactus_prepare::diagnose_here;
 use tactus_sys::{SysError, namespace};
 
 /// The mechanism that leaves no process of a load behind.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tactus_model::policy::{RealtimePriority, Scheduling};
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::namespace::{self, Right};
 use tactus_sys::owned_directory::{self, OwnedDirectory};
 use tactus_sys::{Errno, SysError, process};

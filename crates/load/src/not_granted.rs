@@ -15,7 +15,7 @@ pub(crate) enum NotGranted {
     /// A refusal whose reason is known where it happened.
     Known(Shortfall),
     /// The class or the CPUs of a copy.
-    ToThread(tactus_rt::NotGranted),
+    ToThread(tactus_prepare::NotGranted),
 }
 
 impl NotGranted {
@@ -27,10 +27,10 @@ impl NotGranted {
         };
         let shortfall = refused.explain(facts);
         let (asked, granted) = match refused {
-            tactus_rt::NotGranted::Scheduling { asked, granted, .. } => {
+            tactus_prepare::NotGranted::Scheduling { asked, granted, .. } => {
                 (format!("load-policy {asked}"), format!("load-policy {granted}"))
             }
-            tactus_rt::NotGranted::Cpus { asked, .. } => {
+            tactus_prepare::NotGranted::Cpus { asked, .. } => {
                 (format!("load-cpus {asked}"), format!("load-cpus {}", CpuChoice::All))
             }
             // A copy asks for nothing else.

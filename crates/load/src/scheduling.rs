@@ -4,7 +4,7 @@ use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 
 use crate::error::{During, LoadError};
 use crate::not_granted::NotGranted;

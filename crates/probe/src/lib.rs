@@ -8,7 +8,7 @@
 //! sends packets.
 //!
 //! The parts, in the order of the data path: [`schedule`] computes when wakeups are due,
-//! [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_rt`] prepares the thread
+//! [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_prepare`] prepares the thread
 //! in which they run, and [`evaluate`] turns samples into a result.
 #![forbid(unsafe_code)]
 

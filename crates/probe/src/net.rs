@@ -13,7 +13,7 @@ mod site;
 use tactus_model::net::NetProbe;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Clock, Instant, Nanos};
-use tactus_rt::TouchedVec;
+use tactus_prepare::TouchedVec;
 use tactus_sys::clock;
 use tactus_sys::sleep::Sleeper;
 

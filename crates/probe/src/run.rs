@@ -10,7 +10,7 @@ use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::{ClockName, Instant, Monotonic, Nanos, Realtime};
-use tactus_rt::{NotGranted, limit_idle_states};
+use tactus_prepare::{NotGranted, limit_idle_states};
 use tactus_stats::summary::block_length;
 use tactus_sys::affinity;
 use tactus_sys::idle_states::IdleStateLimit;

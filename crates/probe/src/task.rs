@@ -15,7 +15,7 @@ use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Refusal, diagnose};
-use tactus_rt::{Preparation, Prepared, rehearse, touch_stack};
+use tactus_prepare::{Preparation, Prepared, rehearse, touch_stack};
 use tactus_sys::memory::Lock;
 use tactus_sys::{Errno, SysError, affinity, sched, thread, usage};
 use tactus_wire::{MessageReader, MessageWriter, WireError, parse};

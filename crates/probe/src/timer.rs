@@ -2,7 +2,7 @@
 
 use tactus_model::sample::Sample;
 use tactus_model::time::{Clock, Instant, Nanos};
-use tactus_rt::TouchedVec;
+use tactus_prepare::TouchedVec;
 use tactus_sys::SysError;
 use tactus_sys::sleep::Sleeper;
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::process;
 
 use crate::subject::{Started, Subject};

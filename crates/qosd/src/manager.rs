@@ -7,11 +7,11 @@ use std::time::Duration;
 use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
+use tactus_prepare::ThreadRef;
 use tactus_qos::{
     BadNeed, Constraint, Fit, Grant, Need, Overrun, Refusal, ReserveId, ReserveStatus, Terms, Usage,
 };
 use tactus_reserve::{Refused, Reserve, Rung};
-use tactus_rt::ThreadRef;
 use tactus_sys::SysError;
 use tactus_sys::poller::{Interest, Poller};
 

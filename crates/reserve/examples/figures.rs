@@ -15,8 +15,8 @@ use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_model::reserve::{Capacity, Rung};
 use tactus_model::time::Nanos;
+use tactus_prepare::ThreadRef;
 use tactus_reserve::Reserve;
-use tactus_rt::ThreadRef;
 use tactus_sys::counters::MachineCounters;
 use tactus_sys::perf::ThreadClock;
 

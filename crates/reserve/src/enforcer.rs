@@ -15,7 +15,7 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_permission::Asked;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::perf::Budget;
 use tactus_sys::periodic_timer::PeriodicTimer;
 use tactus_sys::wait::{Waker, wait, wait_hung_up, wait_readable};

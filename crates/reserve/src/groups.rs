@@ -7,7 +7,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::cgroup::{Group, Hierarchy, join};
 
 use crate::priority::{ENFORCER, rate_monotonic};

@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use tactus_reserve::{Reserve, Rung};
-//! use tactus_rt::ThreadRef;
+//! use tactus_prepare::ThreadRef;
 //!
 //! let capacity = "3ms/10ms".parse()?;
 //! let mut reserve = Reserve::grant(ThreadRef::Calling, capacity, Rung::KEEPING)?;

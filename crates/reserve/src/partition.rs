@@ -11,7 +11,7 @@ use tactus_model::cpus::CpuList;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, RefusedRung, Rung};
 use tactus_model::time::Nanos;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::SysError;
 use tactus_sys::cgroup::{Group, Hierarchy, join};
 

@@ -26,8 +26,8 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, RefusedRung, ReserveUsage, Rung};
 use tactus_model::time::Nanos;
-use tactus_rt::ThreadRef;
-use tactus_rt::settings::{Guardian, NotChanged, restore_left};
+use tactus_prepare::ThreadRef;
+use tactus_settings::{Guardian, NotChanged, restore_left};
 use tactus_sys::counters::MachineCounters;
 use tactus_sys::pidfd::PidFd;
 use tactus_sys::{SysError, process};
@@ -159,7 +159,7 @@ pub const CHILD: [&str; 2] = ["internal", "reserved"];
 
 /// Runs a program under reserves until it ends, and puts everything back. The process of this
 /// binary, `executable`, must run [`child_main`] for the arguments [`CHILD`], and
-/// [`guardian_main`](tactus_rt::settings::guardian_main) for its own.
+/// [`guardian_main`](tactus_settings::guardian_main) for its own.
 ///
 /// The program continues if this process is killed, without its reserve.
 ///

@@ -5,7 +5,7 @@ use std::io;
 use tactus_model::reserve::{RefusedRung, Rung};
 use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Diagnosis};
-use tactus_rt::{NotGranted, diagnose_here};
+use tactus_prepare::{NotGranted, diagnose_here};
 use tactus_sys::{Errno, SysError};
 
 /// Why a reserve was not granted.

@@ -8,7 +8,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, Precision, RefusedRung, Rung};
 use tactus_model::time::Nanos;
-use tactus_rt::{NotGranted, ThreadRef};
+use tactus_prepare::{NotGranted, ThreadRef};
 use tactus_sys::perf::ThreadClock;
 use tactus_sys::usage::{ScheduledTime, scheduled_time};
 use tactus_sys::{Errno, SysError};
@@ -24,8 +24,8 @@ use crate::spare::{largest_deadline_cost, release_time};
 ///
 /// Dropping it returns the thread to the policy and the control groups that it had before. If the
 /// program is killed, that does not happen; a program that must be sure starts a
-/// [`Guardian`](tactus_rt::settings::Guardian) and lets it
-/// [keep](tactus_rt::settings::Guardian::keep) the thread first. The threads and processes that the
+/// [`Guardian`](tactus_settings::Guardian) and lets it
+/// [keep](tactus_settings::Guardian::keep) the thread first. The threads and processes that the
 /// thread creates get the ordinary class and have no reserve.
 #[derive(Debug)]
 pub struct Reserve {

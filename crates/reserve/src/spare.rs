@@ -3,7 +3,7 @@
 use tactus_admission::kernel::{PERIOD_MOST, RUNTIME_LEAST};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::SysError;
 
 /// How exactly the largest cost is found: 1 µs.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::perf::Budget;
 use tactus_sys::pidfd::PidFd;
 use tactus_sys::wait::{Waker, wait};

@@ -2,7 +2,7 @@
 
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::identity::{self, Identity};
 use tactus_sys::pidfd::PidFd;
 use tactus_sys::{Errno, SysError};

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Relay => tactus_probe::relay_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
-        Role::Guardian => tactus_rt::settings::guardian_main().map_err(CommandError::internal),
+        Role::Guardian => tactus_settings::guardian_main().map_err(CommandError::internal),
         Role::Reserved { lock_memory, command } => {
             Ok(tactus_app::reserve::become_command(command, *lock_memory)?)
         }

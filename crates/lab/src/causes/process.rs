@@ -11,7 +11,7 @@ use tactus_model::recording::Observers;
 use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{DrainerOptions, Keep, Options, RecordError, Recorder};
-use tactus_rt::settings::Guardian;
+use tactus_settings::Guardian;
 use tactus_wire::WireError;
 
 use super::{CauseEvent, CauseRequest};

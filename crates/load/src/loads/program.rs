@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tactus_model::result::Shortfall;
 use tactus_permission::{Asked, Diagnosis};
-use tactus_rt::diagnose_here;
+use tactus_prepare::diagnose_here;
 use tactus_sys::leash::{self, Leash};
 use tactus_sys::{Errno, SysError};
 use tactus_wire::LastWords;

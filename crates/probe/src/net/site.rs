@@ -10,7 +10,7 @@ use tactus_model::net::{NetPath, NetProbe, NetReceive};
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::network::StampedSocket;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock};

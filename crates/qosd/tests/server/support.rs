@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
+use tactus_prepare::ThreadRef;
 use tactus_qos::{Connection, Constraint, Grant, Need, NotAnswered};
 use tactus_qosd::policy::Names;
 use tactus_qosd::{Bandwidth, Manager, ManagerHandle, Policy, Server, listener};
-use tactus_rt::ThreadRef;
 use tactus_testing::{Need as TestNeed, skip};
 use tempfile::TempDir;
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tactus_sys::SysError;
 use tactus_sys::wait::{Waker, wait};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tactus_model::recording::AbsentEvent;
 use tactus_permission::{Asked, Diagnosis};
-use tactus_rt::diagnose_here;
+use tactus_prepare::diagnose_here;
 use tactus_sys::{Errno, SysError};
 
 /// Why a recording failed.

@@ -17,7 +17,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
-use tactus_rt::{NotGranted, ThreadRef};
+use tactus_prepare::{NotGranted, ThreadRef};
 use tactus_sys::SysError;
 use tactus_sys::facts::LEVEL_WATCHER;
 use tactus_sys::perf::OpenFileLimit;

@@ -7,7 +7,7 @@ use tactus_model::recording::{AbsentEvent, CallChains, EventAccount, EventCount,
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::{Asked, Diagnosis};
-use tactus_rt::diagnose_here;
+use tactus_prepare::diagnose_here;
 use tactus_sys::perf::{CallChain, CpuEvent, OpenFileLimit, RawRecord, Ring};
 use tactus_sys::{Errno, SysError};
 

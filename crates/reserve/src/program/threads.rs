@@ -12,8 +12,8 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, RefusedRung, Rung, ThreadUsage};
 use tactus_model::time::Nanos;
-use tactus_rt::ThreadRef;
-use tactus_rt::settings::{Guardian, KeptThread};
+use tactus_prepare::ThreadRef;
+use tactus_settings::{Guardian, KeptThread};
 use tactus_sys::cgroup::Hierarchy;
 
 use super::meter::Metered;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
-use tactus_rt::ThreadRef;
+use tactus_prepare::ThreadRef;
 use tempfile::TempDir;
 use zbus::block_on;
 

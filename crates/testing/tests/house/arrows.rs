@@ -7,7 +7,8 @@ use toml::{Table, Value};
 use crate::{crates, read};
 
 /// Crates with system calls, which a pure crate must not use.
-const SYSTEM: [&str; 6] = ["tactus-sys", "tactus-rt", "tactus-wire", "libc", "rustix", "io-uring"];
+const SYSTEM: [&str; 6] =
+    ["tactus-sys", "tactus-prepare", "tactus-wire", "libc", "rustix", "io-uring"];
 
 /// A row of the table.
 struct Listed {

@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 use tactus_sys::cgroup::join;
 use tactus_sys::pidfd::PidFd;
 
-use crate::ThreadRef;
+use tactus_prepare::ThreadRef;
 
 /// The most threads that a guardian keeps; more are not returned to their policy.
 const THREADS_MAX: usize = 1 << 14;

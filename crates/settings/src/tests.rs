@@ -15,7 +15,7 @@ use super::changed::Changed;
 use super::guardian::{Later, Request, guard};
 use super::notes::note_of;
 use super::*;
-use crate::ThreadRef;
+use tactus_prepare::ThreadRef;
 
 /// The first setting of the simulated machine; its value is 1280.
 const PATH: &str = "sys/block/sda/queue/max_sectors_kb";

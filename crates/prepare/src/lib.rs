@@ -1,4 +1,4 @@
-//! Preparing threads for real-time work, and changing settings of the machine for a while.
+//! Preparing threads for real-time work.
 //!
 //! A program becomes a real-time program in these steps. Each is tried, not predicted: a
 //! refusal of the kernel becomes a [`Shortfall`](tactus_model::result::Shortfall) with the
@@ -27,11 +27,6 @@
 //! # Other threads
 //!
 //! [`ThreadRef`] gives a policy and CPUs to any thread, by its ID or by a pidfd.
-//!
-//! # Settings of the machine
-//!
-//! [`settings`] changes a setting (a quantum, a cpuset, the CPUs of an interrupt) and restores
-//! it, even if the program that requested the change is killed.
 #![forbid(unsafe_code)]
 
 mod memory;
@@ -39,7 +34,6 @@ mod not_granted;
 mod preparation;
 mod rehearsal;
 mod schedule;
-pub mod settings;
 mod thread;
 
 pub use memory::{TouchedVec, touch_stack};

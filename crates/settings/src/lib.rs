@@ -11,7 +11,7 @@
 //! returns threads to their policy if the program that changed it is killed.
 //!
 //! ```no_run
-//! # use tactus_rt::settings::{Guardian, SettingChange, NotChanged, restore_left};
+//! # use tactus_settings::{Guardian, SettingChange, NotChanged, restore_left};
 //! # fn change(executable: &std::path::Path) -> Result<(), NotChanged> {
 //! let reports = restore_left("/".as_ref());
 //! let changes = vec![
@@ -24,6 +24,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![forbid(unsafe_code)]
 
 mod changed;
 mod guardian;
@@ -39,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use tactus_permission::{Asked, Diagnosis};
 use tactus_sys::Errno;
 
-use crate::diagnose_here;
+use tactus_prepare::diagnose_here;
 
 pub use changed::restore_left;
 pub use guardian::{Guardian, guardian_main};

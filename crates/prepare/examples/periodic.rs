@@ -1,7 +1,7 @@
 //! A real-time loop of one millisecond that keeps the latency of each wakeup.
 
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_rt::{Preparation, TouchedVec, rehearse, touch_stack};
+use tactus_prepare::{Preparation, TouchedVec, rehearse, touch_stack};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{SysError, clock, memory::Lock};
 
