@@ -18,7 +18,7 @@ use crate::enforcer::Enforcer;
 use crate::groups::{self, Membership};
 use crate::partition::{Partition, Place};
 use crate::refused::NotKept;
-use crate::spare::{largest_deadline_cost, release_time};
+use crate::spare::{debt, largest_deadline_cost, release_time};
 
 /// A capacity that a thread has while this value exists.
 ///
@@ -37,6 +37,16 @@ pub struct Reserve {
     refused: Vec<RefusedRung>,
     largest_cost: Option<Nanos>,
     meter: Meter,
+    if_full: IfFull,
+}
+
+/// What happens if the deadline class is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IfFull {
+    /// The request is repeated after a period.
+    Wait,
+    /// The request is refused.
+    Refuse,
 }
 
 /// What a thread has used since its reserve was granted.
@@ -81,7 +91,20 @@ impl Reserve {
     /// # Errors
     /// No rung granted it, or the thread has ended. The thread keeps its policy.
     pub fn grant(thread: ThreadRef, capacity: Capacity, rungs: &[Rung]) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, None)
+        Self::grant_by(thread, capacity, rungs, None, IfFull::Wait)
+    }
+
+    /// Like [`grant`](Self::grant), for a caller that must not wait, neither now nor at a
+    /// [change](Self::change): a full class refuses at once.
+    ///
+    /// # Errors
+    /// Those of [`grant`](Self::grant). `largest_cost` is known if the class is full.
+    pub fn grant_at_once(
+        thread: ThreadRef,
+        capacity: Capacity,
+        rungs: &[Rung],
+    ) -> Result<Self, Refused> {
+        Self::grant_by(thread, capacity, rungs, None, IfFull::Refuse)
     }
 
     /// Like [`grant`](Self::grant); [`Rung::Partitioned`] gives the thread a place on the CPU of
@@ -95,7 +118,7 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
     ) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, Some(partition))
+        Self::grant_by(thread, capacity, rungs, Some(partition), IfFull::Wait)
     }
 
     fn grant_by(
@@ -103,6 +126,7 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
         partition: Option<&Arc<Partition>>,
+        if_full: IfFull,
     ) -> Result<Self, Refused> {
         let id = thread.id()?;
         // The enforcer and the drop may run in another thread.
@@ -116,7 +140,7 @@ impl Reserve {
         let mut refused = Vec::new();
         let mut largest_cost = None;
         for &rung in rungs {
-            let kept = keep(rung, &thread, capacity, before, partition);
+            let kept = keep(rung, &thread, capacity, before, partition, if_full);
             match kept {
                 Ok(keeper) => {
                     return Ok(Self {
@@ -128,6 +152,7 @@ impl Reserve {
                         refused,
                         largest_cost,
                         meter,
+                        if_full,
                     });
                 }
                 Err(not_kept) => {
@@ -152,7 +177,7 @@ impl Reserve {
             Keeper::Deadline => {
                 let held =
                     (self.capacity.utilisation() * capacity.period().as_nanos() as f64) as u64;
-                set_deadline(&self.thread, capacity, Nanos::from_nanos(held))
+                set_deadline(&self.thread, capacity, Nanos::from_nanos(held), self.if_full)
             }
             Keeper::Group(member) => groups::change_budget(member, capacity),
             Keeper::Priority(_) => self.change_enforcer(capacity),
@@ -161,10 +186,7 @@ impl Reserve {
         };
         match changed {
             Ok(()) => self.capacity = capacity,
-            Err(not_kept) => {
-                let (refused, largest_cost) = not_kept.explain(rung)?;
-                return Err(Refused::Rungs { rungs: vec![refused], largest_cost });
-            }
+            Err(not_kept) => return Err(Refused::of(not_kept, rung)),
         }
         Ok(())
     }
@@ -179,6 +201,34 @@ impl Reserve {
         };
         self.keeper = enforcer.map_or(Keeper::Measured, Keeper::Priority);
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Takes the deadline class from the thread and gives it back: a throttled thread that the
+    /// kernel has forgotten runs again.
+    ///
+    /// Linux (6.18 at least) replenishes a throttled thread by a timer. If the timer finds the
+    /// thread in another class, it does nothing, and the thread stays marked as throttled until its
+    /// 0-lag time, which a debt puts off ([`release_time`]). If the thread enters the class again
+    /// in between, nobody replenishes it: it never runs, and no signal ends it. Once the time is
+    /// over, leaving the class removes the mark.
+    ///
+    /// # Errors
+    /// The class is full now, or the thread has ended. The thread is in its class from before then.
+    pub fn renew(&self) -> Result<(), Refused> {
+        let Keeper::Deadline = self.keeper else { return Ok(()) };
+        let _ = self.thread.put_back(self.before)?;
+        set_deadline(&self.thread, self.capacity, Nanos::ZERO, self.if_full)
+            .map_err(|not_kept| Refused::of(not_kept, Rung::Deadline))
+    }
+
+    /// Ends the reserve, as dropping it does, and returns how long the kernel remembers the thread
+    /// in the deadline class: until then, it must not enter the class again, and its bandwidth
+    /// counts.
+    pub fn release(self) -> Nanos {
+        match self.keeper {
+            Keeper::Deadline | Keeper::Partitioned(_) => release_time(self.capacity, debt(self.id)),
+            _ => Nanos::ZERO,
+        }
     }
 
     /// The rung that keeps it.
@@ -234,6 +284,9 @@ impl Drop for Reserve {
         if let Keeper::Priority(_) = self.keeper {
             self.keeper = Keeper::Measured;
         }
+        if let Keeper::Partitioned(place) = &mut self.keeper {
+            place.leave(release_time(self.capacity, debt(self.id)));
+        }
         // The thread may have ended.
         let _ = self.thread.put_back(self.before);
     }
@@ -255,13 +308,16 @@ fn keep(
     capacity: Capacity,
     before: Scheduling,
     partition: Option<&Arc<Partition>>,
+    if_full: IfFull,
 ) -> Result<Keeper, NotKept> {
     match rung {
         Rung::Partitioned => match partition {
             Some(partition) => partition.keep(thread, capacity).map(Keeper::Partitioned),
             None => Err(NotKept::needs("no CPU was set aside", Some("--exclusive CPU"))),
         },
-        Rung::Deadline => set_deadline(thread, capacity, Nanos::ZERO).map(|()| Keeper::Deadline),
+        Rung::Deadline => {
+            set_deadline(thread, capacity, Nanos::ZERO, if_full).map(|()| Keeper::Deadline)
+        }
         Rung::Group => groups::with_budget(thread, capacity).map(Keeper::Group),
         Rung::Priority => {
             Enforcer::start(Arc::clone(thread), capacity, before).map(Keeper::Priority)
@@ -271,9 +327,13 @@ fn keep(
     }
 }
 
-/// Requests the deadline class, twice if it is full. `held` is what the thread has already of the
-/// largest cost.
-fn set_deadline(thread: &ThreadRef, capacity: Capacity, held: Nanos) -> Result<(), NotKept> {
+/// Requests the deadline class. `held` is what the thread has already of the largest cost.
+fn set_deadline(
+    thread: &ThreadRef,
+    capacity: Capacity,
+    held: Nanos,
+    if_full: IfFull,
+) -> Result<(), NotKept> {
     check_range(capacity)?;
     let class = deadline(capacity);
     let is_full = |refused: &NotGranted| matches!(refused, NotGranted::Scheduling { errno, .. } if *errno == Errno::BUSY.raw_os_error());
@@ -281,14 +341,20 @@ fn set_deadline(thread: &ThreadRef, capacity: Capacity, held: Nanos) -> Result<(
     if !is_full(&first) {
         return Err(NotKept::Class(first));
     }
-    sleep(release_time(capacity.period()).into());
-    let Some(second) = thread.schedule_alone(class)? else { return Ok(()) };
-    if !is_full(&second) {
-        return Err(NotKept::Class(second));
-    }
+    let refused = match if_full {
+        IfFull::Refuse => first,
+        IfFull::Wait => {
+            sleep(release_time(capacity, Nanos::ZERO).into());
+            let Some(second) = thread.schedule_alone(class)? else { return Ok(()) };
+            if !is_full(&second) {
+                return Err(NotKept::Class(second));
+            }
+            second
+        }
+    };
     let spare = largest_deadline_cost(capacity.period(), capacity.deadline());
     let largest_cost = spare.map(|spare| (spare + held).min(capacity.deadline()));
-    let reason = second.explain_here().reason;
+    let reason = refused.explain_here().reason;
     let fix = largest_cost.map(|cost| {
         format!(
             "ask for a cost of at most {cost} in {}, or end another deadline task",

@@ -11,6 +11,7 @@ pub mod capability;
 pub mod cgroup;
 pub mod clock;
 pub mod counters;
+pub mod deadline_thread;
 pub mod direct_file;
 pub mod error;
 pub mod facts;

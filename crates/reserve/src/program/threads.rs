@@ -15,10 +15,11 @@ use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_settings::{Guardian, KeptThread};
 use tactus_sys::cgroup::Hierarchy;
+use tactus_sys::clock;
 
 use super::meter::Metered;
 use super::{Wanted, reference, window};
-use crate::{Partition, Refused, Reserve, release_time};
+use crate::{Partition, Refused, Reserve, debt_most, release_time};
 
 /// The most threads that get a reserve; each needs memory for its use.
 const THREADS_MAX: usize = 256;
@@ -286,7 +287,8 @@ fn kept(thread: &ThreadRef, capacity: Capacity) -> Result<KeptThread, Refused> {
         .into_iter()
         .filter_map(|controller| Hierarchy::find(Path::new("/"), controller)?.group_of(id));
     let was = thread.scheduling().unwrap_or(Scheduling::ORDINARY);
-    let settle = release_time(capacity.period());
+    // The thread may be killed with any debt.
+    let settle = release_time(capacity, debt_most(clock::tick()));
     Ok(KeptThread { thread: id, was, groups: groups.collect(), settle })
 }
 
