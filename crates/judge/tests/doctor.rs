@@ -532,3 +532,37 @@ fn timers_of_low_resolution_and_clocks_of_ticks_invalidate() {
     assert_eq!(state(&found, "high-resolution timers"), State::Invalidates);
     assert_eq!(state(&found, "clock source"), State::Invalidates);
 }
+
+#[test]
+fn a_deadline_thread_that_never_runs_again_is_found_by_two_readings() {
+    let throttled = |ran: &str| {
+        let root = with_account(104_856 + 262_144);
+        put_deadline_thread(&root);
+        let stat = "77 (rob ot) R 1 77 77 0 -1 4194560 0 0 0 0 0 0 0 0 -101 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 6 0 0";
+        root.write("proc/77/stat", stat);
+        root.write("proc/77/task/77/stat", stat);
+        root.write("proc/77/task/77/sched", "dl.runtime : -3035436\ndl.deadline : 1000000000\n");
+        root.write("proc/77/task/77/schedstat", format!("{ran} 2 3\n"));
+        read_with(root.path(), &calls(1000))
+    };
+    let found = |before: &MachineFacts, mut after: MachineFacts, seconds: u64| {
+        after.taken = Instant::from_nanos(before.taken.as_nanos() + seconds * 1_000_000_000);
+        let findings = examine_between(before, &after);
+        findings.into_iter().find(|found| found.check == "deadline threads").unwrap()
+    };
+    let before = throttled("150");
+    assert_eq!(
+        found(&before, throttled("150"), 2).state,
+        State::Unknown,
+        "a period may be as long"
+    );
+    assert_eq!(found(&before, throttled("151"), 10).state, State::Unknown, "it has run");
+    let stuck = found(&before, throttled("150"), 10);
+    assert_eq!(
+        (stuck.state, &*stuck.fact),
+        (State::Warning, "1 ready thread did not run for 10s, e.g. 77 (rob ot)")
+    );
+    assert_eq!(stuck.fix.unwrap(), "for t in 77; do sudo chrt --other --pid 0 $t; done");
+    let fine = examine(&read_with(with_account(104_856).path(), &calls(1000)));
+    assert!(fine.iter().all(|found| found.check != "deadline threads"));
+}

@@ -177,9 +177,24 @@ pub struct SchedulingFacts {
     /// those of the kernel included, in millionths of a CPU.
     #[serde(default)]
     pub deadline_threads_ppm: Option<u64>,
+    /// Threads of the deadline class that are ready and have no runtime left, a few hundred at most;
+    /// `None` if not all processes are visible.
+    #[serde(default)]
+    pub throttled_threads: Option<Vec<ThrottledThread>>,
     /// The kernel's accounts of deadline bandwidth; `None` if they cannot be read (debugfs).
     #[serde(default)]
     pub deadline_accounts: Option<Vec<DeadlineAccount>>,
+}
+
+/// A thread of the deadline class that waits for its replenishment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrottledThread {
+    /// Its ID.
+    pub thread: u64,
+    /// Its name.
+    pub name: String,
+    /// The CPU time that it has used since it began.
+    pub ran: Nanos,
 }
 
 /// The deadline bandwidth that the kernel has counted for some CPUs.
@@ -410,6 +425,11 @@ impl MachineFacts {
             "deadline threads",
             &self.scheduling.deadline_threads_ppm.map(|ppm| format!("at most {ppm} ppm")),
         );
+        let throttled = self.scheduling.throttled_threads.as_ref().map(|threads| {
+            let entry = |found: &ThrottledThread| format!("{} {}", found.name, found.thread);
+            threads.iter().map(entry).collect::<Vec<String>>()
+        });
+        rows.words("throttled deadline threads", throttled.as_deref());
         let accounts = self.scheduling.deadline_accounts.as_ref().map(|accounts| {
             let entry = |account: &DeadlineAccount| {
                 format!("{} ppm on CPUs {}", account.reserved_ppm, account.cpus)

@@ -4,9 +4,12 @@
 //! if it cannot be read, the `sched` files of deadline tasks show their parameters.
 
 use tactus_model::cpus::CpuList;
-use tactus_model::facts::DeadlineAccount;
+use tactus_model::facts::{DeadlineAccount, ThrottledThread};
+use tactus_model::time::Nanos;
 
 use super::Tree;
+use super::process::Task;
+use crate::deadline_thread;
 
 /// The unit in which the kernel counts bandwidth: this fraction of a CPU (`BW_SHIFT`,
 /// `kernel/sched/sched.h`).
@@ -84,6 +87,19 @@ pub(super) fn task_ppm(tree: &Tree<'_>, directory: &str) -> Option<u64> {
         line.trim().strip_prefix(':')?.trim().parse().ok()
     };
     ppm(value("dl.runtime")?, value("dl.deadline")?)
+}
+
+/// The thread, if it has no runtime left.
+pub(super) fn throttled(tree: &Tree<'_>, directory: &str, task: &Task) -> Option<ThrottledThread> {
+    let left = deadline_thread::runtime_in(&tree.text(&format!("{directory}/sched"))?)?;
+    let counted = tree.text(&format!("{directory}/schedstat"))?;
+    let ran = counted.split_whitespace().next()?.parse().ok()?;
+    let thread = || ThrottledThread {
+        thread: task.id,
+        name: task.name.clone(),
+        ran: Nanos::from_nanos(ran),
+    };
+    (left <= 0).then(thread)
 }
 
 fn ppm(runtime: u64, period: u64) -> Option<u64> {
