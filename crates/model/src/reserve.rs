@@ -87,7 +87,7 @@ pub enum NotACapacity {
     #[error(transparent)]
     Length(#[from] NotALength),
     /// The cost is zero.
-    #[error("a capacity of zero guarantees nothing; the least cost is 1ns")]
+    #[error("a capacity of zero guarantees nothing; write a cost above zero")]
     Zero,
     /// The cost is longer than the period or the deadline.
     #[error("the cost of {cost} is longer than the {what} of {limit}; the largest cost is {limit}")]
@@ -142,7 +142,7 @@ mod tests {
         let check = |text: &str, expected: &str| {
             assert_eq!(text.parse::<Capacity>().unwrap_err().to_string(), expected);
         };
-        check("0ms/10ms", "a capacity of zero guarantees nothing; the least cost is 1ns");
+        check("0ms/10ms", "a capacity of zero guarantees nothing; write a cost above zero");
         check(
             "12ms/10ms",
             "the cost of 12ms is longer than the period of 10ms; the largest cost is 10ms",

@@ -5,12 +5,12 @@ use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use tactus_model::recording::ThreadId;
-use tactus_sys::{SysError, facts, process};
+use tactus_sys::{SysError, clock, facts, process};
 
 use crate::ledger::is_trusted;
+use crate::listener::SocketFile;
 use crate::policy::{BadPolicy, Names, POLICY_BYTES};
-use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Server, listener, machine};
+use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Returned, Server, listener, machine};
 
 /// Where the manager of a machine has its files.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Found {
     /// Whether systemd opened the socket.
     pub is_activated: bool,
     /// The threads that a killed manager had left.
-    pub returned: Vec<ThreadId>,
+    pub returned: Vec<Returned>,
     /// The policy.
     pub policy: Policy,
 }
@@ -103,13 +103,21 @@ pub fn start(places: &Places) -> Result<(Server, Found), NotStarted> {
     let is_activated = activated.is_some();
     // The lock of the state file keeps a second manager from taking the socket.
     let (ledger, returned) = Ledger::open(&places.state)?;
-    let manager = Manager::new(capacity, Some(ledger))?;
+    let mut manager = Manager::new(capacity, Some(ledger))?;
+    let now = clock::now();
+    for Returned { thread, release } in &returned {
+        manager.remember(*thread, now + *release, now);
+    }
     let socket = |error| NotStarted::Socket { path: places.socket.clone(), error };
-    let listening: UnixListener = match activated {
-        Some(listener) => listener,
-        None => listener::bind(&places.socket).map_err(socket)?,
+    let (listening, file): (UnixListener, _) = match activated {
+        Some(listener) => (listener, None),
+        None => {
+            let listener = listener::bind(&places.socket).map_err(socket)?;
+            (listener, Some(SocketFile::of(&places.socket).map_err(socket)?))
+        }
     };
-    let server = Server::new(listening, manager, policy.clone(), cpus).map_err(socket)?;
+    let mut server = Server::new(listening, manager, policy.clone(), cpus).map_err(socket)?;
+    server.remove_at_end(file);
     Ok((server, Found { capacity, cpus, is_activated, returned, policy }))
 }
 

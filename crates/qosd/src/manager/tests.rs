@@ -117,16 +117,12 @@ fn needs_root_a_newcomer_shares_what_others_return() {
     let Some(_) = reserve(&mut manager, &first, need(19)) else { return };
     assert_eq!(first.policy(), "deadline:1.9ms/10ms/10ms");
     let Some(newcomer) = reserve(&mut manager, &second, need(19)) else { return };
-    while manager.grant(newcomer).is_none() {
+    while manager.grant(newcomer).is_none_or(|grant| grant.cost < MS) {
         assert!(manager.next_due().is_some());
         manager.settle(clock::now());
     }
     for sleeper in [&first, &second] {
-        let policy = sleeper.policy();
-        assert!(
-            policy.starts_with("deadline:999us") || policy.starts_with("deadline:1ms"),
-            "{policy}"
-        );
+        assert_eq!(sleeper.policy(), "deadline:1ms/10ms/10ms");
     }
 }
 
@@ -181,7 +177,7 @@ fn needs_root_the_next_manager_returns_what_a_killed_one_has_left() {
     std::fs::write(&copied, [&text[..], b"{\"thread\":1,\"star"].concat()).unwrap();
     assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
     let (_, returned) = Ledger::open(&copied).unwrap();
-    assert_eq!(returned, [sleeper.id]);
+    assert_eq!(returned[0].thread, sleeper.id);
     assert_eq!(sleeper.policy(), "other");
 }
 

@@ -35,7 +35,7 @@ impl Running {
         let listener = listener::bind(&folder.path().join("socket")).unwrap();
         let server = Server::new(listener, manager, policy, 1).unwrap();
         let handle = server.handle();
-        let thread = std::thread::spawn(move || server.run(None).unwrap());
+        let thread = std::thread::spawn(move || server.run(None, drop).unwrap());
         Self { folder, handle, thread: Some(thread) }
     }
 
