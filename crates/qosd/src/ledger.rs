@@ -17,6 +17,7 @@ use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_reserve::{debt, release_time};
+use tactus_sys::filesystem::open_regular;
 use tactus_sys::process;
 
 use crate::subject::{Started, Subject};
@@ -97,9 +98,11 @@ impl Ledger {
             Err(TryLockError::WouldBlock) => return Err(BadLedger::Held(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let mut text = String::new();
-        (&file).take(BYTES).read_to_string(&mut text).map_err(failed)?;
-        let returned = left(&text).iter().filter_map(return_to_policy).collect();
+        let mut text = Vec::new();
+        (&file).take(BYTES).read_to_end(&mut text).map_err(failed)?;
+        // A line that is damaged is none; the others count.
+        let returned =
+            left(&String::from_utf8_lossy(&text)).iter().filter_map(return_to_policy).collect();
         file.set_len(0).map_err(failed)?;
         Ok((Self { path: path.to_owned(), file, lines: 0, noted: Vec::new() }, returned))
     }
@@ -128,8 +131,14 @@ impl Ledger {
         if self.lines > SPARE_LINES + self.noted.len() {
             self.rewrite()?;
         }
-        self.lines += 1;
-        self.file.write_all(&text_of(line))
+        let length = self.file.metadata()?.len();
+        let written = self.file.write_all(&text_of(line));
+        match written {
+            Ok(()) => self.lines += 1,
+            // A part of a line would spoil the next, e.g. on a full disk.
+            Err(_) => self.file.set_len(length)?,
+        }
+        written
     }
 
     /// Writes the file anew, without what was struck. A kill in between leaves either file.
@@ -155,7 +164,12 @@ pub(crate) fn is_trusted(metadata: &fs::Metadata) -> bool {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+    // Who writes to a link here writes to another file.
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link"));
+    }
+    let mut options = OpenOptions::new();
+    open_regular(path, options.read(true).append(true).create(true).mode(0o600))
 }
 
 fn text_of(line: &Line) -> Vec<u8> {

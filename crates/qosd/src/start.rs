@@ -1,10 +1,11 @@
 //! Starting the manager of a machine: its policy, its state file and its socket.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use tactus_sys::filesystem::open_regular;
 use tactus_sys::{SysError, clock, facts, process};
 
 use crate::ledger::is_trusted;
@@ -124,13 +125,13 @@ pub fn start(places: &Places) -> Result<(Server, Found), NotStarted> {
 /// Reads a policy file that nobody else can write.
 fn read_policy(path: &Path) -> Result<Policy, NotStarted> {
     let failed = |error| NotStarted::PolicyFile { path: path.to_owned(), error };
-    let file = File::open(path).map_err(failed)?;
+    let file = open_regular(path, OpenOptions::new().read(true)).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !is_trusted(&metadata) {
         return Err(NotStarted::PolicyOfOthers(path.to_owned()));
     }
-    if !metadata.is_file() || metadata.len() > POLICY_BYTES {
-        let reason = format!("it is not a file of at most {POLICY_BYTES} bytes");
+    if metadata.len() > POLICY_BYTES {
+        let reason = format!("it has more than {POLICY_BYTES} bytes");
         return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
     }
     let mut text = String::new();
@@ -139,4 +140,22 @@ fn read_policy(path: &Path) -> Result<Policy, NotStarted> {
     let names = |path| std::fs::read_to_string(path).unwrap_or_default();
     Policy::parse(&text, &Names::parse(&names("/etc/passwd"), &names("/etc/group")))
         .map_err(|error| NotStarted::Policy { path: path.to_owned(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn a_policy_that_is_no_file_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for path in [fifo.as_path(), folder.path()] {
+            let refused = read_policy(path).unwrap_err().to_string();
+            assert!(refused.ends_with("it is not a regular file"), "{refused}");
+        }
+    }
 }

@@ -206,3 +206,34 @@ fn a_thread_that_others_keep_counts_and_has_its_own_policy() {
     manager.release(&own, allotted, now).unwrap();
     assert_eq!((manager.reserves().len(), sleeper.policy().as_str()), (0, "other"));
 }
+
+#[test]
+fn a_state_file_that_is_damaged_or_no_file_keeps_nobody_from_starting_or_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads");
+    std::fs::write(&path, b"\xff\xfe\n{\"thread\":1,\n[[[[").unwrap();
+    let (_, returned) = Ledger::open(&path).unwrap();
+    assert_eq!(returned, []);
+    let check = |name: &str, expected: &str| {
+        let refused = Ledger::open(&folder.path().join(name)).unwrap_err().to_string();
+        assert!(refused.ends_with(expected), "{refused}");
+    };
+    let precious = folder.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path().join("link")).unwrap();
+    check("link", "it is a symbolic link");
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    let fifo = folder.path().join("fifo");
+    let (mode, kind) =
+        (rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, rustix::fs::FileType::Fifo);
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
+    check("fifo", "it is not a regular file");
+}
+
+#[test]
+fn a_thread_may_have_a_name_of_any_bytes() {
+    let sleeper = Sleeper::start();
+    std::fs::write(format!("/proc/self/task/{}/comm", sleeper.id.0), b"a) R 1\xff").unwrap();
+    let subject = sleeper.subject();
+    assert_eq!(subject.name(), "a) R 1\u{fffd}");
+}

@@ -69,7 +69,7 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
         for (place, thread) in threads.iter().filter_map(|place| Some((place, task(tree, place)?)))
         {
             if thread.policy == DEADLINE {
-                let ppm = deadline::task_ppm(tree, place);
+                let ppm = deadline::task_ppm(tree, place, &thread);
                 deadline_threads_ppm = sum(deadline_threads_ppm, ppm);
                 if thread.is_ready && throttled_threads.len() < THROTTLED_MAX {
                     throttled_threads.extend(deadline::throttled(tree, place, &thread));
