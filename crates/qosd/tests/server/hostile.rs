@@ -21,6 +21,10 @@ const THREAD: &str = "TACTUS_TEST_THREAD";
 
 fn call(stream: &mut UnixStream, message: &Value) -> Value {
     stream.write_all(&encode(message)).unwrap();
+    reply(stream)
+}
+
+fn reply(stream: &mut UnixStream) -> Value {
     let mut reply = Vec::new();
     let mut byte = [0];
     while stream.read(&mut byte).unwrap() == 1 && byte[0] != 0 {
@@ -157,7 +161,7 @@ fn a_huge_or_broken_call_closes_the_connection() {
     long.splice(0..0, vec![b' '; CALL_BYTES]);
     let mut stream = server.stream();
     stream.write_all(&long).unwrap();
-    let reply = call(&mut stream, &json!({}));
+    let reply = reply(&mut stream);
     assert!(reply.to_string().contains("more than 16384 bytes"), "{reply}");
     let mut deep = "[".repeat(CALL_BYTES / 2).into_bytes();
     deep.push(0);
