@@ -237,3 +237,65 @@ fn a_thread_may_have_a_name_of_any_bytes() {
     let subject = sleeper.subject();
     assert_eq!(subject.name(), "a) R 1\u{fffd}");
 }
+
+/// A process that computes until it is killed.
+struct Computing(std::process::Child);
+
+impl Computing {
+    fn start() -> Self {
+        Self(std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+
+    fn id(&self) -> ThreadId {
+        ThreadId(self.0.id().cast_signed())
+    }
+
+    fn ran(&self) -> Nanos {
+        scheduled_time(self.id()).unwrap().ran
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        // A thread that is stuck is not killed.
+        let _ = ThreadRef::Id(self.id()).schedule_exactly(Scheduling::ORDINARY);
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn needs_root_a_thread_that_the_kernel_left_throttled_is_freed_and_counted() {
+    let process = Computing::start();
+    let mut manager = manager();
+    for _ in 0..10 {
+        // Somebody else's grant ends in debt, and the manager's follows too soon.
+        let thread = ThreadRef::Id(process.id());
+        let capacity = "1ms/10ms".parse().unwrap();
+        match Reserve::grant(thread, capacity, &[Rung::Deadline]) {
+            Ok(_reserve) => std::thread::sleep(Duration::from_millis(8)),
+            Err(refused) => return skip(TestNeed::Root, refused),
+        }
+        std::thread::sleep(Duration::from_millis(12));
+        let subject = Subject::of_id(process.id()).unwrap();
+        let Ok(reserve) = manager.reserve(&client(user()), subject, need(10), clock::now()) else {
+            continue;
+        };
+        let (before, began): (_, Moment) = (process.ran(), clock::now());
+        while process.ran() == before && clock::now() - began < Nanos::from_secs(60) {
+            manager.settle(clock::now());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(process.ran() > before);
+        if manager.stuck() > 0 {
+            assert_eq!(manager.reserves()[0].stuck, 1);
+            let renewed = |notice: &Notice| notice.what == What::Renewed;
+            assert_eq!(manager.take_notices().iter().filter(|notice| renewed(notice)).count(), 1);
+            return;
+        }
+        manager.release(&client(user()), reserve, clock::now()).unwrap();
+        // The next round begins when the kernel has forgotten this one.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // A kernel without the defect, or a thread that was never in debt.
+}
