@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tactus_model::time::Nanos;
+use tactus_rt::time::Nanos;
 use tactus_rt::{Action, Flow, Overrun, Policy, Process};
 
 const WIDTH: usize = 48;
 
 /// The target jumps between two places every second.
 fn target(index: u64) -> f64 {
-    if index / 1000 % 2 == 0 { 0.2 } else { 0.8 }
+    if (index / 1000).is_multiple_of(2) { 0.2 } else { 0.8 }
 }
 
 fn main() -> anyhow::Result<()> {

@@ -1,4 +1,27 @@
-//! Real-time threads for programs of one's own.
+//! Real-time threads for programs of one's own, on a stock kernel.
+//!
+//! A [`Process`] starts periodic threads and event threads, prepares each by the steps of
+//! [`tactus_prepare`], and supervises them. What the machine does not permit is a
+//! [shortfall](Thread::shortfalls) with its fix; the thread runs with the best that is permitted.
+//! `docs/rt.md` in the repository is the guide.
+//!
+//! | for | here |
+//! |---|---|
+//! | a job in every period | [`Process::periodic`], with a policy for [overruns](Overrun) |
+//! | a job for every event of a descriptor, an interrupt, an alarm, anything | [`Process::event`] and its [`Source`] |
+//! | CPU time that is granted and limited | [`Policy::Reserve`] |
+//! | reading a clock, sleeping, alarms | [`ClockService`] |
+//! | data shared between real-time threads | [`lock`] |
+//! | threads that hang or panic | [`ProcessBuilder::supervise`], [`Restart`], [`Process::take_reports`] |
+//! | figures while it runs | [`Thread::stats`] |
+//!
+//! From its first job on, the library allocates nothing in a thread, takes no lock, and makes no
+//! system call but the wait (and, for an event, the read). A panic, a restart, and a sleep of more than 100 ms
+//! are the exceptions.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/servo.rs")]
+//! ```
 #![forbid(unsafe_code)]
 
 mod alarm;
@@ -16,16 +39,24 @@ mod thread;
 
 pub use alarm::{Alarm, AlarmId, AlarmPort, Alarms, NotSet};
 pub use clock::{ClockService, Service, ServiceFigures};
-pub use event::{Gpio, Interrupter, Occurrence, Readable, Source, Uio, Waited};
+pub use event::{Event, Gpio, Interrupter, Occurrence, Readable, Source, Uio, Waited};
 pub use job::{Ended, Flow, Restart};
 pub use overrun::{Due, Next, Overrun, Schedule};
-pub use periodic::Tick;
+pub use periodic::{Periodic, Tick};
 pub use process::{Process, ProcessBuilder};
-pub use refused::Refused;
+pub use refused::{LIMIT_LEAST, PERIOD_LEAST, PERIOD_MOST, Refused, STACK_MOST};
 pub use report::{Incident, Report, Reports};
 pub use statistics::Statistics;
 pub use supervisor::Action;
 pub use thread::{Policy, Thread, ThreadBuilder};
+
+pub use tactus_model::cpus::CpuList;
+pub use tactus_model::reserve::Capacity;
+pub use tactus_model::result::Shortfall;
+pub use tactus_model::time;
+pub use tactus_reserve::Rung;
+pub use tactus_sys::gpio::{Edge, Edges};
+pub use tactus_sys::{SysError, wait::Waker};
 
 /// Locks and condition variables with priority inheritance: a thread that has the lock runs with
 /// the priority of the highest thread that waits for it.
@@ -35,3 +66,8 @@ pub mod lock {
         PiWait as WaitEnd,
     };
 }
+
+/// The programs of the guide compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rt.md")]
+struct Guide;
