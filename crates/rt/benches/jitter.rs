@@ -58,7 +58,10 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn print(load: &str, found: &[Vec<LatencyHistogram>; 4]) {
-    println!("\n{load:<12}{:>9}{:>9}{:>9}   ratio to bare of p50, p99 [95 %]", "p50", "p99", "max");
+    println!(
+        "\n{load:<12}{:>9}{:>9}{:>9}   ratio to bare of p50 and p99 [95 %]",
+        "p50", "p99", "max"
+    );
     for (name, rounds) in SIDES.iter().zip(found) {
         let mut all = LatencyHistogram::new();
         rounds.iter().for_each(|round| all.merge(round));
@@ -67,6 +70,8 @@ fn print(load: &str, found: &[Vec<LatencyHistogram>; 4]) {
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(micros);
         println!("{name:<12}{p50:>9.1}{p99:>9.1}{max:>9.1}   {}   {}", ratios[0], ratios[1]);
     }
+    let [p50, p99] = [0.5, 0.99].map(|share| ratio(&found[2], &found[3], share));
+    println!("library to C                            {p50}   {p99}");
 }
 
 /// The ratio of a quantile in pairs of rounds: the mean of its logarithm, with Student's interval.

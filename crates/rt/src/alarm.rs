@@ -12,12 +12,13 @@ use tactus_sys::sleep::Timerfd;
 use tactus_sys::wait::{Arrived, Waker, wait_event};
 use tactus_sys::{SysError, clock};
 
+use crate::clock::ClockService;
 use crate::event::{Interrupter, Source, Waited};
 
 /// An alarm that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alarm<C: Clock> {
-    /// When it was due.
+    /// When it was due, rounded.
     pub due: Instant<C>,
     /// What the thread that set it wants to say.
     pub message: u64,
@@ -74,25 +75,31 @@ pub struct AlarmPort<C: Clock> {
 struct Shared<C: Clock> {
     pending: PiMutex<Pending<C>>,
     timer: Timerfd<C>,
+    /// Rounds due times.
+    service: ClockService<C>,
 }
 
 impl<C: Clock> Alarms<C> {
     /// Makes a port for up to `limit` pending alarms, and what sets them.
-    pub(crate) fn new(limit: usize) -> Result<(Self, AlarmPort<C>), NotSet> {
+    pub(crate) fn new(
+        service: ClockService<C>,
+        limit: usize,
+    ) -> Result<(Self, AlarmPort<C>), NotSet> {
         let pending = PiMutex::new(Pending::new(limit)?);
-        let shared = Arc::new(Shared { pending, timer: Timerfd::new()? });
+        let shared = Arc::new(Shared { pending, timer: Timerfd::new()?, service });
         let port = AlarmPort { shared: Arc::clone(&shared), waker: Arc::new(Waker::new()?) };
         Ok((Self(shared), port))
     }
 
-    /// Sets an alarm; one whose due time has passed arrives at once.
+    /// Sets an alarm, whose due time is rounded up to the granularity of the service; if that has
+    /// passed, it arrives at once.
     ///
     /// # Errors
     /// The limit is reached, or a system call failed.
     pub fn set(&self, due: Instant<C>, message: u64) -> Result<AlarmId, NotSet> {
         let mut pending = self.0.pending.lock()?;
         let before = pending.first();
-        let id = pending.add(due, message)?;
+        let id = pending.add(self.0.service.rounded(due), message)?;
         self.0.rearm(before, &pending)?;
         Ok(id)
     }
@@ -253,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_alarm_does_not_arrive() {
-        let (alarms, mut port) = Alarms::<Monotonic>::new(8).unwrap();
+        let (alarms, mut port) = ClockService::<Monotonic>::new().alarms(8).unwrap();
         let now = clock::now::<Monotonic>();
         let first = alarms.set(now, 1).unwrap();
         alarms.set(now, 2).unwrap();
@@ -265,7 +272,7 @@ mod tests {
 
     #[test]
     fn alarms_of_other_threads_arrive_on_the_descriptor_not_before_they_are_due() {
-        let (alarms, mut port) = Alarms::<Realtime>::new(8).unwrap();
+        let (alarms, mut port) = ClockService::<Realtime>::new().alarms(8).unwrap();
         let readable = |port: &AlarmPort<Realtime>| {
             tactus_sys::wait::wait_readable(port.as_fd(), std::time::Duration::ZERO).unwrap()
         };
@@ -287,7 +294,17 @@ mod tests {
     }
 
     #[test]
+    fn an_alarm_is_due_at_a_multiple_of_the_granularity() {
+        let step = Nanos::from_millis(1);
+        let service = ClockService::<Monotonic>::new().with_granularity(step);
+        let (alarms, mut port) = service.alarms(8).unwrap();
+        let asked = service.read();
+        alarms.set(asked, 1).unwrap();
+        assert_eq!(port.wait().unwrap().due, service.rounded(asked));
+    }
+
+    #[test]
     fn a_clock_without_timers_is_refused() {
-        assert!(matches!(Alarms::<Tai>::new(8), Err(NotSet::System(_))));
+        assert!(matches!(ClockService::<Tai>::new().alarms(8), Err(NotSet::System(_))));
     }
 }

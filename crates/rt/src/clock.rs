@@ -72,13 +72,12 @@ impl<C: Clock> ClockService<C> {
     }
 
     /// Makes a port at which alarms arrive, for up to `limit` pending ones, and what sets them.
-    /// Poll the port's descriptor, wait at the port, or give it to an event thread. The alarms'
-    /// due times are not rounded: round them by [`rounded`](Self::rounded).
+    /// Poll the port's descriptor, wait at the port, or give it to an event thread.
     ///
     /// # Errors
     /// No memory, too many open files, or timers do not support this clock.
     pub fn alarms(&self, limit: usize) -> Result<(Alarms<C>, AlarmPort<C>), NotSet> {
-        Alarms::new(limit)
+        Alarms::new(*self, limit)
     }
 
     /// Measures each service `rounds` times, a millisecond apart, in the calling thread with its
@@ -98,7 +97,7 @@ impl<C: Clock> ClockService<C> {
             port.wait()?;
             Ok(self.read())
         })?);
-        figures.push(measure_thread::<C>(rounds)?);
+        figures.push(measure_thread(self, rounds)?);
         Ok(figures)
     }
 }
@@ -168,8 +167,11 @@ fn measure_wait<C: Clock>(
 }
 
 /// Measures alarms to a thread of its own.
-fn measure_thread<C: Clock>(rounds: u32) -> Result<ServiceFigures, NotSet> {
-    let (alarms, mut port) = Alarms::<C>::new(1)?;
+fn measure_thread<C: Clock>(
+    service: &ClockService<C>,
+    rounds: u32,
+) -> Result<ServiceFigures, NotSet> {
+    let (alarms, mut port) = service.alarms(1)?;
     let mut cost = LatencyHistogram::new();
     let lateness = std::thread::scope(|scope| {
         let (ask, asked) = std::sync::mpsc::channel();

@@ -264,6 +264,9 @@ impl Source for Gpio {
 
 /// Interrupts of a device whose driver is in user space. They are permitted again when the next
 /// wait begins, after the body has served the device.
+///
+/// A driver such as `uio_pci_generic` leaves that to the program: then the body clears the bit
+/// *Interrupt Disable* of the device's PCI command register.
 #[derive(Debug)]
 pub struct Uio {
     polled: Polled<UioDevice>,

@@ -88,8 +88,8 @@ impl Watched {
 enum Look {
     /// Look again then.
     Again(Instant<Monotonic>),
-    /// The present job is over its limit.
-    Hung,
+    /// The job that began then is over its limit.
+    Hung(Instant<Monotonic>),
 }
 
 /// Decides at `now` about a charge that is busy since then; `reported` is the last job that was
@@ -103,7 +103,7 @@ fn look(
     match busy_since {
         Some(since) if reported != Some(since) => {
             let end = since + limit;
-            if now < end { Look::Again(end) } else { Look::Hung }
+            if now < end { Look::Again(end) } else { Look::Hung(since) }
         }
         _ => Look::Again(now + limit),
     }
@@ -136,11 +136,8 @@ impl Supervisor {
         let (ready, prepared) = std::sync::mpsc::sync_channel(1);
         let run = move || {
             let _ = ready.send(prepare(&charge));
-            while !ending.load(Ordering::Relaxed) {
-                if watch(&charge, supervision, &ending).is_err() {
-                    return;
-                }
-            }
+            // Its calls fail only if the charge has ended, which waits for this thread.
+            let _ = watch(&charge, supervision, &ending);
         };
         let thread = std::thread::Builder::new().name("rt-supervisor".to_owned()).spawn(run)?;
         let shortfalls = prepared.recv().unwrap_or_default();
@@ -192,22 +189,21 @@ fn watch(charge: &Charge, supervision: Supervision, ending: &AtomicBool) -> Resu
     let Supervision { limit, action } = supervision;
     let mut reported = None;
     while !ending.load(Ordering::Relaxed) {
-        let (now, since) = (clock::now(), watched.busy_since());
-        match look(now, since, reported, limit) {
+        match look(clock::now(), watched.busy_since(), reported, limit) {
             Look::Again(then) => drop(sleep_unless(ending, then)?),
-            Look::Hung => {
+            Look::Hung(since) => {
                 let demotes =
                     action == Action::Demote && scheduling.is_some_and(Scheduling::is_realtime);
                 let is_demoted = demotes && demote(reporter.thread)?;
-                let after = since.map_or(limit, |since| clock::now() - since);
-                watched.hung_since.store(since.map_or(0, Instant::as_nanos), Ordering::Relaxed);
+                let after = clock::now() - since;
+                watched.hung_since.store(since.as_nanos(), Ordering::Relaxed);
                 if is_demoted {
                     // After the demotion: the thread undoes it when it sees this.
                     watched.is_demoted.store(true, Ordering::Release);
                 }
                 recorder.hang();
                 reporter.report(Incident::Hung { after, limit, is_demoted });
-                reported = since;
+                reported = Some(since);
             }
         }
     }
@@ -251,7 +247,7 @@ mod tests {
         assert_eq!(look(at(1000), None, None, limit), Look::Again(at(1100)));
         assert_eq!(look(at(1100), Some(at(1040)), None, limit), Look::Again(at(1140)));
         assert_eq!(look(at(1139), Some(at(1040)), None, limit), Look::Again(at(1140)));
-        assert_eq!(look(at(1140), Some(at(1040)), None, limit), Look::Hung);
+        assert_eq!(look(at(1140), Some(at(1040)), None, limit), Look::Hung(at(1040)));
         // A job is found hung once.
         assert_eq!(look(at(1200), Some(at(1040)), Some(at(1040)), limit), Look::Again(at(1300)));
         assert_eq!(look(at(1200), Some(at(1180)), Some(at(1040)), limit), Look::Again(at(1280)));

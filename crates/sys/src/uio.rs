@@ -31,7 +31,8 @@ impl UioDevice {
     /// arrives.
     ///
     /// # Errors
-    /// `ENOSYS`: the driver does not disable it, so nothing needs to be permitted.
+    /// `ENOSYS`: the driver has no such control. `uio_pci_generic` disables the interrupt all the
+    /// same, and the program permits it in the device's PCI command register.
     pub fn enable(&self) -> Result<(), SysError> {
         match rustix::io::write(&self.0, &1_i32.to_ne_bytes()) {
             Ok(4) => Ok(()),
