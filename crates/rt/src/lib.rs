@@ -31,6 +31,7 @@ mod job;
 mod overrun;
 mod periodic;
 mod process;
+mod ready;
 mod refused;
 mod report;
 mod statistics;

@@ -18,6 +18,7 @@ use tactus_prepare::{Preparation, ThreadRef};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{SysError, clock};
 
+use crate::refused::{LIMIT_LEAST, PERIOD_MOST, Refused};
 use crate::report::{Incident, Reporter};
 use crate::statistics::Recorder;
 
@@ -37,6 +38,18 @@ pub enum Action {
 pub(crate) struct Supervision {
     pub(crate) limit: Nanos,
     pub(crate) action: Action,
+}
+
+impl Supervision {
+    /// Checks the limit.
+    pub(crate) fn check(self) -> Result<(), Refused> {
+        let nearest = self.limit.clamp(LIMIT_LEAST, PERIOD_MOST);
+        if nearest == self.limit {
+            Ok(())
+        } else {
+            Err(Refused::Limit { limit: self.limit, nearest })
+        }
+    }
 }
 
 /// What a thread shows its supervisor.
@@ -109,6 +122,9 @@ fn look(
     }
 }
 
+/// The stack of a supervisor in bytes, which is locked with the rest of the memory.
+const STACK: usize = 256 << 10;
+
 /// A running supervisor; dropping it ends its thread.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
@@ -139,7 +155,8 @@ impl Supervisor {
             // Its calls fail only if the charge has ended, which waits for this thread.
             let _ = watch(&charge, supervision, &ending);
         };
-        let thread = std::thread::Builder::new().name("rt-supervisor".to_owned()).spawn(run)?;
+        let builder = std::thread::Builder::new().name("rt-supervisor".to_owned());
+        let thread = builder.stack_size(STACK).spawn(run)?;
         let shortfalls = prepared.recv().unwrap_or_default();
         Ok(Self { is_ending, thread: Some(thread), shortfalls })
     }

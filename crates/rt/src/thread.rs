@@ -11,19 +11,16 @@ use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
 use tactus_model::result::{Granted, Shortfall};
 use tactus_model::time::Nanos;
-use tactus_prepare::{Preparation, Prepared, ThreadRef, touch_stack};
-use tactus_reserve::{Reserve, Rung};
-use tactus_sys::SysError;
-use tactus_sys::memory::Lock;
-use tactus_sys::thread::{NAME_MAX, current_id};
+use tactus_reserve::Rung;
+use tactus_sys::thread::NAME_MAX;
 
 use crate::event::Interrupter;
-use crate::job::{Ended, Flow, Pacer, Recovery, Restart, Shared, run};
+use crate::job::{Ended, Flow, Pacer, Restart, Shared, run};
 use crate::process::Process;
-use crate::refused::{LIMIT_LEAST, PERIOD_MOST, Refused, STACK_MOST};
-use crate::report::Reporter;
+use crate::ready::{Description, Ready};
+use crate::refused::{Refused, STACK_MOST};
 use crate::statistics::Statistics;
-use crate::supervisor::{Action, Charge, Supervision, Supervisor};
+use crate::supervisor::{Action, Supervision};
 
 /// How a thread competes for the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,13 +56,13 @@ pub struct ThreadBuilder<K> {
 /// What all kinds of threads have.
 #[derive(Debug)]
 pub(crate) struct Options {
-    process: Process,
-    name: String,
-    policy: Policy,
-    cpus: Option<CpuList>,
-    stack: usize,
-    restart: Restart,
-    supervision: Option<Supervision>,
+    pub(crate) process: Process,
+    pub(crate) name: String,
+    pub(crate) policy: Policy,
+    pub(crate) cpus: Option<CpuList>,
+    pub(crate) stack: usize,
+    pub(crate) restart: Restart,
+    pub(crate) supervision: Option<Supervision>,
 }
 
 impl<K> ThreadBuilder<K> {
@@ -176,7 +173,7 @@ impl Options {
     }
 
     /// The policy; `None` for a reserve.
-    fn scheduling(&self) -> Result<Option<Scheduling>, Refused> {
+    pub(crate) fn scheduling(&self) -> Result<Option<Scheduling>, Refused> {
         let most = if self.supervision.is_some() { 98 } else { 99 };
         let checked = |priority: u8| {
             let valid = RealtimePriority::new(priority).filter(|_| priority <= most);
@@ -189,114 +186,6 @@ impl Options {
             Policy::Reserve(_) => None,
         })
     }
-}
-
-impl Supervision {
-    /// Checks the limit.
-    pub(crate) fn check(self) -> Result<(), Refused> {
-        let nearest = self.limit.clamp(LIMIT_LEAST, PERIOD_MOST);
-        if nearest == self.limit {
-            Ok(())
-        } else {
-            Err(Refused::Limit { limit: self.limit, nearest })
-        }
-    }
-}
-
-/// What a prepared thread holds while it runs.
-struct Ready {
-    reporter: Reporter,
-    scheduling: Option<Scheduling>,
-    /// Ends before the reserve, which returns the thread to its policy.
-    _supervisor: Option<Supervisor>,
-    _reserve: Option<Reserve>,
-}
-
-/// What a prepared thread has.
-#[derive(Debug)]
-struct Description {
-    id: ThreadId,
-    rung: Option<Rung>,
-    prepared: Prepared,
-}
-
-impl Ready {
-    /// Prepares the calling thread.
-    fn prepare(options: &Options, shared: &Shared) -> Result<(Self, Description), Refused> {
-        let mut preparation = Preparation::new();
-        let mut others = Vec::new();
-        preparation.set_timer_slack(Nanos::ZERO)?;
-        let cpus = match &options.cpus {
-            Some(cpus) => cpus.clone(),
-            None => ThreadRef::Calling.cpus()?,
-        };
-        let scheduling = options.scheduling()?;
-        preparation.place(&cpus, scheduling.unwrap_or(Scheduling::ORDINARY))?;
-        let reserve = match options.policy {
-            Policy::Reserve(capacity) => reserve(capacity, &mut others),
-            _ => None,
-        };
-        let scheduling = match scheduling {
-            Some(_) => Some(ThreadRef::Calling.scheduling()?),
-            None => None,
-        };
-        let id = current_id();
-        let reporter =
-            Reporter { inbox: options.process.inbox(), name: options.name.clone(), thread: id };
-        let charge = || -> Result<Charge, SysError> {
-            Ok(Charge {
-                watched: Arc::clone(&shared.watched),
-                recorder: Arc::clone(&shared.recorder),
-                reporter: reporter.clone(),
-                scheduling,
-                cpus: ThreadRef::Calling.cpus()?,
-            })
-        };
-        let supervisor = match options.supervision {
-            Some(supervision) => Some(Supervisor::start(charge()?, supervision)?),
-            None => None,
-        };
-        touch_stack(options.stack);
-        // Last: it locks what is mapped by then.
-        if options.process.locks_memory() {
-            preparation.lock_memory(Lock::Present);
-        }
-        let mut prepared = preparation.finish()?;
-        prepared.shortfalls.append(&mut others);
-        prepared.shortfalls.extend(supervisor.iter().flat_map(|own| own.shortfalls.clone()));
-        let rung = reserve.as_ref().map(Reserve::rung);
-        let ready = Self { reporter, scheduling, _supervisor: supervisor, _reserve: reserve };
-        Ok((ready, Description { id, rung, prepared }))
-    }
-
-    fn recovery(&self, options: &Options) -> Recovery {
-        Recovery {
-            restart: options.restart,
-            reporter: self.reporter.clone(),
-            scheduling: self.scheduling,
-        }
-    }
-}
-
-/// Grants the calling thread a reserve; a refusal is a shortfall.
-fn reserve(capacity: Capacity, shortfalls: &mut Vec<Shortfall>) -> Option<Reserve> {
-    let refused = match Reserve::grant(ThreadRef::Calling, capacity, Rung::KEEPING) {
-        Ok(reserve) => return Some(reserve),
-        Err(refused) => refused,
-    };
-    let fix = match &refused {
-        tactus_reserve::Refused::Rungs { rungs, .. } => {
-            rungs.iter().find_map(|rung| rung.fix.clone())
-        }
-        tactus_reserve::Refused::Thread(_) => None,
-    };
-    shortfalls.push(Shortfall {
-        asked: format!("reserve {capacity}"),
-        granted: "policy other".to_owned(),
-        reason: refused.to_string(),
-        fix,
-    });
-    None
 }
 
 /// A running thread.
