@@ -61,6 +61,29 @@ pub use tactus_sys::{SysError, wait::Waker};
 
 /// Locks and condition variables with priority inheritance: a thread that has the lock runs with
 /// the priority of the highest thread that waits for it.
+///
+/// ```
+/// use tactus_rt::lock::{Condvar, LockError, Mutex};
+///
+/// static SET_POINT: Mutex<Option<f64>> = Mutex::new(None);
+/// static IS_SET: Condvar = Condvar::new();
+///
+/// let waiter = std::thread::spawn(|| -> Result<f64, LockError> {
+///     let mut guard = SET_POINT.lock()?;
+///     loop {
+///         match *guard {
+///             Some(point) => return Ok(point),
+///             None => guard = IS_SET.wait(guard)?,
+///         }
+///     }
+/// });
+/// let mut guard = SET_POINT.lock()?;
+/// *guard = Some(0.8);
+/// IS_SET.notify_one(&guard)?;
+/// drop(guard);
+/// assert_eq!(waiter.join().unwrap(), Ok(0.8));
+/// # Ok::<(), LockError>(())
+/// ```
 pub mod lock {
     pub use tactus_sys::pi_mutex::{
         PiCondvar as Condvar, PiGuard as MutexGuard, PiLockError as LockError, PiMutex as Mutex,
