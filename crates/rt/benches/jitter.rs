@@ -99,10 +99,7 @@ fn library(cpu: u32) -> anyhow::Result<LatencyHistogram> {
         if remaining > 0 { Flow::Continue } else { Flow::Stop }
     })?;
     ensure!(thread.shortfalls().is_empty(), "{:?}", thread.shortfalls());
-    while !thread.has_ended() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    Ok(thread.stats().lateness)
+    Ok(thread.join().stats.lateness)
 }
 
 /// The loop as it is written by hand; what it does besides sleeping is the same.

@@ -49,7 +49,7 @@ pub use refused::{LIMIT_LEAST, PERIOD_LEAST, PERIOD_MOST, Refused, STACK_MOST};
 pub use report::{Incident, Report, Reports};
 pub use statistics::Statistics;
 pub use supervisor::Action;
-pub use thread::{Policy, Thread, ThreadBuilder};
+pub use thread::{Finished, Policy, Thread, ThreadBuilder};
 
 pub use tactus_model::cpus::CpuList;
 pub use tactus_model::reserve::Capacity;

@@ -188,6 +188,15 @@ impl Options {
     }
 }
 
+/// A thread that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Why it ended.
+    pub ended: Ended,
+    /// Its figures.
+    pub stats: Statistics,
+}
+
 /// A running thread.
 ///
 /// Dropping it stops the thread and waits for the end of its present job, unless the supervisor
@@ -233,13 +242,13 @@ impl Thread {
     }
 
     /// Waits until the thread ends by itself.
-    pub fn join(mut self) -> Ended {
+    pub fn join(mut self) -> Finished {
         self.wait()
     }
 
     /// Asks the thread to end after its present job, at the latest 100 ms later, and waits for
     /// that.
-    pub fn stop(mut self) -> Ended {
+    pub fn stop(mut self) -> Finished {
         self.request();
         self.wait()
     }
@@ -251,10 +260,11 @@ impl Thread {
         }
     }
 
-    fn wait(&mut self) -> Ended {
+    fn wait(&mut self) -> Finished {
         let handle = self.handle.take().map(JoinHandle::join);
         // Panics of jobs are caught in the thread.
-        handle.and_then(Result::ok).unwrap_or(Ended::Requested)
+        let ended = handle.and_then(Result::ok).unwrap_or(Ended::Requested);
+        Finished { ended, stats: self.stats() }
     }
 }
 

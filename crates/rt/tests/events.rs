@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 
 use tactus_model::time::{Monotonic, Nanos};
-use tactus_rt::{ClockService, Ended, Flow, Interrupter, Process, Readable, Source, Uio, Waited};
+use tactus_rt::{
+    ClockService, Ended, Finished, Flow, Interrupter, Process, Readable, Source, Uio, Waited,
+};
 use tactus_sys::pty::Pty;
 use tactus_sys::{SysError, clock};
 
@@ -33,20 +35,20 @@ fn an_event_thread_serves_a_descriptor_until_its_other_end_is_gone() {
     assert_eq!(read.recv(), Ok((0, 3)));
     drop(far);
     assert_eq!(read.recv(), Ok((1, 0)));
-    assert_eq!(thread.join(), Ended::Stopped);
+    assert_eq!(thread.join().ended, Ended::Stopped);
 }
 
 #[test]
 fn an_event_thread_that_waits_stops_when_it_is_asked_and_ends_with_its_source() {
     let (near, far) = std::io::pipe().unwrap();
     let thread = process().event("waits", Readable::new(near).unwrap());
-    assert_eq!(thread.spawn(|_| Flow::Continue).unwrap().stop(), Ended::Requested);
+    assert_eq!(thread.spawn(|_| Flow::Continue).unwrap().stop().ended, Ended::Requested);
     drop(far);
     let (near, far) = std::io::pipe().unwrap();
     let thread = process().event("ends", Readable::new(near).unwrap());
     let thread = thread.spawn(|_| Flow::Continue).unwrap();
     drop(far);
-    assert_eq!(thread.join(), Ended::Closed);
+    assert_eq!(thread.join().ended, Ended::Closed);
 }
 
 /// A terminal transports the bytes of interrupt counts, as a UIO device would.
@@ -69,8 +71,8 @@ fn a_uio_device_counts_interrupts_and_those_that_were_lost() {
         pty.line.write_all(&line).unwrap();
         assert_eq!(seen.recv(), Ok((u32::from_ne_bytes(line), missed, index)));
     }
-    let stats = thread.stats();
-    assert_eq!(thread.join(), Ended::Stopped);
+    let Finished { ended, stats } = thread.join();
+    assert_eq!(ended, Ended::Stopped);
     assert_eq!((stats.missed, stats.lateness.count()), (1, 0), "the device has no clock");
 }
 
@@ -92,7 +94,7 @@ fn alarms_of_another_thread_are_served_by_an_event_thread() {
     }
     assert_eq!(seen.iter().take(3).collect::<Vec<_>>(), [10, 20, 30]);
     assert_eq!(thread.stats().lateness.count(), 3);
-    assert_eq!(thread.stop(), Ended::Requested);
+    assert_eq!(thread.stop().ended, Ended::Requested);
 }
 
 /// A source of one's own: numbers without a descriptor.
@@ -126,11 +128,8 @@ fn a_source_may_be_anything_and_its_lost_events_are_counted() {
             Flow::Continue
         })
         .unwrap();
-    while !thread.has_ended() {
-        std::thread::yield_now();
-    }
-    let stats = thread.stats();
-    assert_eq!(thread.join(), Ended::Closed);
+    let Finished { ended, stats } = thread.join();
+    assert_eq!(ended, Ended::Closed);
     assert_eq!((stats.run, stats.missed, stats.intended()), (3, 3, 6));
     assert_eq!(sum.load(Ordering::Relaxed), 6);
 }

@@ -30,8 +30,11 @@ fn nothing_is_left_of_threads_that_ended_panicked_or_were_stopped() {
         let dropped = process.periodic("dropped", period).spawn(|_| Flow::Continue).unwrap();
         alarms.set(ClockService::new().read() + Nanos::from_secs(60), 1).unwrap();
         drop(dropped);
-        assert!(matches!(panics.join(), Ended::Panicked(_)));
-        assert_eq!((stopped.stop(), waits.stop()), (Ended::Requested, Ended::Requested));
+        assert!(matches!(panics.join().ended, Ended::Panicked(_)));
+        assert_eq!(
+            (stopped.stop().ended, waits.stop().ended),
+            (Ended::Requested, Ended::Requested)
+        );
     }
     assert!(settled(threads), "threads are left");
     assert_eq!(count("/proc/self/fd"), descriptors);

@@ -31,7 +31,7 @@ fn as_another_user() {
     let missing = thread.shortfalls();
     let policy = missing.iter().find(|missing| missing.asked == "policy fifo:80").unwrap();
     assert_eq!((&*policy.granted, policy.fix.is_some()), ("policy other", true), "{policy:?}");
-    assert_eq!(thread.join(), Ended::Stopped);
+    assert_eq!(thread.join().ended, Ended::Stopped);
 }
 
 #[test]

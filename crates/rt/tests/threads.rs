@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_prepare::ThreadRef;
-use tactus_rt::{Action, Ended, Flow, Incident, Overrun, Policy, Process, Refused, Restart};
+use tactus_rt::{
+    Action, Ended, Finished, Flow, Incident, Overrun, Policy, Process, Refused, Restart,
+};
 use tactus_sys::{clock, usage};
 use tactus_testing::{Need, skip};
 
@@ -34,11 +36,8 @@ fn a_periodic_thread_runs_once_for_each_due_time_until_its_body_stops() {
             if tick.index >= 20 { Flow::Stop } else { Flow::Continue }
         })
         .unwrap();
-    while !thread.has_ended() {
-        std::thread::yield_now();
-    }
-    let stats = thread.stats();
-    assert_eq!(thread.join(), Ended::Stopped);
+    let Finished { ended, stats } = thread.join();
+    assert_eq!(ended, Ended::Stopped);
     let ticks = ticks.lock().unwrap();
     assert_eq!(stats.run, ticks.len() as u64);
     assert_eq!(stats.intended(), ticks.last().unwrap().index + 1, "run + missed");
@@ -63,7 +62,7 @@ fn threads_with_the_same_first_due_time_run_in_step() {
                 Flow::Stop
             })
             .unwrap();
-        assert_eq!(thread.join(), Ended::Stopped);
+        assert_eq!(thread.join().ended, Ended::Stopped);
         (due.recv().unwrap() - first, period)
     });
     for (since, period) in due {
@@ -84,10 +83,8 @@ fn a_job_that_takes_too_long_is_counted_by_the_policy() {
                 if tick.index >= 5 { Flow::Stop } else { Flow::Continue }
             })
             .unwrap();
-        while !thread.has_ended() {
-            std::thread::yield_now();
-        }
-        (thread.stats(), thread.join())
+        let finished = thread.join();
+        (finished.stats, finished.ended)
     };
     let (stats, ended) = run(Overrun::Skip);
     assert_eq!(ended, Ended::Stopped);
@@ -106,7 +103,7 @@ fn a_job_that_takes_too_long_is_counted_by_the_policy() {
 fn a_thread_with_a_long_period_stops_when_it_is_asked() {
     let hour = Nanos::from_secs(3600);
     let thread = process().periodic("hourly", hour).spawn(|_| Flow::Continue).unwrap();
-    assert_eq!(thread.stop(), Ended::Requested);
+    assert_eq!(thread.stop().ended, Ended::Requested);
 }
 
 #[test]
@@ -133,7 +130,7 @@ fn a_loop_causes_no_page_fault_after_its_start() {
         let reason = thread.shortfalls().iter().map(|missing| missing.reason.clone());
         skip(Need::Root, reason.collect::<String>());
     }
-    assert_eq!(thread.join(), Ended::Stopped);
+    assert_eq!(thread.join().ended, Ended::Stopped);
     // Another test may start a thread meanwhile, which splits a mapping.
     assert!(faults.recv().unwrap() < 5);
 }
@@ -143,7 +140,7 @@ fn a_panic_is_caught_reported_and_ends_the_thread() {
     let process = process();
     let thread = process.periodic("panics", MS).spawn(|_| panic!("planted {}", 7)).unwrap();
     let id = thread.id();
-    assert_eq!(thread.join(), Ended::Panicked("planted 7".to_owned()));
+    assert_eq!(thread.join().ended, Ended::Panicked("planted 7".to_owned()));
     let taken = process.take_reports();
     let [report] = &taken.reports[..] else { panic!("{taken:?}") };
     assert_eq!((&*report.name, report.thread), ("panics", id));
@@ -158,12 +155,9 @@ fn a_thread_restarts_as_often_as_its_policy_says() {
         .restart(Restart::Times(2))
         .spawn(|tick| panic!("start {}", tick.restarts))
         .unwrap();
-    while !thread.has_ended() {
-        std::thread::yield_now();
-    }
-    let stats = thread.stats();
+    let Finished { ended, stats } = thread.join();
     assert_eq!((stats.run, stats.restarts), (3, 2), "a job that panicked ran");
-    assert_eq!(thread.join(), Ended::Panicked("start 2".to_owned()));
+    assert_eq!(ended, Ended::Panicked("start 2".to_owned()));
     let incidents: Vec<_> =
         process.take_reports().reports.into_iter().map(|report| report.incident).collect();
     let panicked = |start: u32| Incident::Panicked { message: format!("start {start}") };
@@ -202,11 +196,8 @@ fn needs_root_a_hung_thread_is_demoted_once_reported_and_restarted_with_its_poli
     if thread.granted().scheduling != fifo {
         return skip(Need::Root, "SCHED_FIFO is not permitted");
     }
-    while !thread.has_ended() {
-        std::thread::yield_now();
-    }
-    let stats = thread.stats();
-    assert_eq!(thread.join(), Ended::Hung);
+    let Finished { ended, stats } = thread.join();
+    assert_eq!(ended, Ended::Hung);
     assert_eq!((stats.hung, stats.restarts), (2, 1));
     let seen: Vec<_> = seen.iter().collect();
     assert_eq!(seen, [(fifo, 0), (fifo, 0), (fifo, 1)], "the policy before each job");
@@ -265,7 +256,7 @@ fn a_thread_with_a_reserve_says_which_mechanism_keeps_it_or_what_it_lacks() {
     if let Some(missing) = missing {
         skip(Need::Root, &missing.reason);
     }
-    assert_eq!(thread.join(), Ended::Stopped);
+    assert_eq!(thread.join().ended, Ended::Stopped);
 }
 
 #[test]
