@@ -188,7 +188,7 @@ mod tests {
         let mut parts = vec![part(Cause::OtherThread { thread: thread("rustc", None) }, 40)];
         parts.extend(sections);
         let mut builder = ParetoBuilder::default();
-        builder.add(&parts);
+        builder.add(&parts.into_iter().map(|part| (part.cause.by_name(), part.time)).collect());
         let pareto = builder.finish();
         let groups = pareto.groups();
         let said: Vec<String> = groups.iter().map(ToString::to_string).collect();

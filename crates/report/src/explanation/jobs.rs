@@ -162,6 +162,12 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
             format::latency(pareto.time)
         )
     });
+    let overlap = (thread.late_once < thread.late_time.total()).then(|| {
+        format!(
+            "Late jobs overlap: one job waits for another. Together they take {} of the recording.",
+            format::latency(thread.late_once)
+        )
+    });
     let remainder = words::remainder(&thread.explanation);
     let throttled = words::throttling(&thread.explanation);
     let missed = (thread.missed > 0).then(|| {
@@ -171,7 +177,7 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
     let void = (thread.void > 0).then(|| {
         format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
     });
-    let known = [late, spent(thread), blocked(thread), remainder, throttled, missed, void];
+    let known = [late, overlap, spent(thread), blocked(thread), remainder, throttled, missed, void];
     known.into_iter().flatten().chain([rhythm(&thread.due, &thread.period)]).collect()
 }
 
