@@ -119,6 +119,11 @@ impl GroupRows<'_> {
         &self.rows
     }
 
+    /// Whether they are threads of this process.
+    pub fn are_threads_of(&self, name: &str) -> bool {
+        matches!(&self.group, Group::Threads { process } if process == name)
+    }
+
     /// The time of all of them.
     pub fn time(&self) -> Nanos {
         self.rows.iter().map(|row| row.time).sum()

@@ -124,6 +124,9 @@ pub struct JobExplanation {
     pub thread: ThreadId,
     /// Its last name.
     pub name: String,
+    /// The name of its process; its own name if the process is unknown.
+    #[serde(default)]
+    pub process: String,
     /// Its highest priority.
     pub priority: Priority,
     /// What gives it its due times.

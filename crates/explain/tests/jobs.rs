@@ -181,6 +181,25 @@ fn the_time_of_a_backlog_is_divided_once_however_long_it_is() {
     assert!(hog.abs_diff(planted) <= 1000, "{hog} of {planted}");
 }
 
+#[test]
+fn another_process_with_the_name_of_the_late_one_is_not_taken_for_it() {
+    let (mut script, audio, hog) = late_job();
+    let twin = script.thread("audio", 700, 20);
+    script.process(audio, 100).process(hog, 100).process(twin, 700);
+    script.switch(60_500, 0, PREEMPTED, twin).switch(61_500, 0, PREEMPTED, audio);
+    sleep(&mut script, 62_000, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let found = find(&script.into_recording()).threads;
+    let audio = found.iter().find(|thread| thread.thread == ThreadId(100)).expect("it is periodic");
+    check(audio);
+    assert_eq!(audio.process, "audio");
+    let groups = audio.explanation.pareto.groups();
+    assert_eq!(groups[0].to_string(), "thread hog of audio (rt:79)");
+    assert!(groups[0].are_threads_of(&audio.process) && !groups[1].are_threads_of(&audio.process));
+    let twin = "thread audio of another process named audio (700) (rt:79)";
+    assert_eq!(groups[1].to_string(), twin);
+}
+
 /// `audio` exits at `at`.
 fn exit(script: &mut Script, audio: Thread, at: u64) {
     let thread = ThreadId(audio.id);

@@ -276,7 +276,8 @@ impl JobExplainer {
         let Some(thread) = self.threads.get_mut(&open.thread.0) else { return };
         let OpenJob { job: Job { due, free, started, outcome, .. }, done, end, segments, .. } =
             open;
-        let scene = Scene { log: self.log.since(due), machine: &self.machine, names };
+        let late = names.process_of(open.thread);
+        let scene = Scene { log: self.log.since(due), machine: &self.machine, names, late };
         let (absences, cpu) = (&open.absences[..], open.cpu);
         let course = Course { thread: open.thread, due, free, started, done, absences, cpu };
         thread.ledger.take(&course, &scene);
@@ -378,7 +379,8 @@ impl JobExplainer {
             let (log, machine, number) = (&self.log, &self.machine, ThreadId(*number));
             thread.tally.draw_before(end - self.started, |sample| {
                 let (due, done) = (self.started + sample.due, self.started + sample.came);
-                let scene = Scene { log: log.since(due), machine, names };
+                let late = names.process_of(number);
+                let scene = Scene { log: log.since(due), machine, names, late };
                 let absences = absences(&scene, number, due, done);
                 let mut marks = marks(due, done, &absences, &[], &[]);
                 // The end of a job is a switch to another thread.

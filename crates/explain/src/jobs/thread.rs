@@ -1,6 +1,6 @@
 //! A periodic thread: its jobs, one after the other.
 
-use tactus_model::recording::{Dictionary, NameId, Priority, ThreadId};
+use tactus_model::recording::{Dictionary, NameId, Priority, ProcessId, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::cpu_time::CpuTime;
@@ -288,6 +288,9 @@ impl Thread {
         machine: &Machine,
         names: &Dictionary,
     ) -> JobExplanation {
+        let name = names.name(self.name).to_owned();
+        let process = names.process_of(thread);
+        let process_name = blame::culprit(thread, process, machine, names).process;
         let segments = JobSegment::ALL.into_iter().zip(&self.segments);
         let segments = segments.map(|(segment, lengths)| JobSegmentHistogram {
             segment,
@@ -297,9 +300,10 @@ impl Thread {
         explanation.throttled = machine.throttled(&[thread], names);
         JobExplanation {
             thread,
-            name: names.name(self.name).to_owned(),
+            process: process_name.unwrap_or_else(|| name.clone()),
+            name,
             priority: self.priority,
-            due: due_by(self.schedule.source, machine, names),
+            due: due_by(self.schedule.source, process, machine, names),
             period: self.schedule.period,
             deadline: self.deadline,
             missed: self.missed,
@@ -315,11 +319,13 @@ impl Thread {
     }
 }
 
-fn due_by(source: Source, machine: &Machine, names: &Dictionary) -> DueBy {
+fn due_by(source: Source, late: Option<ProcessId>, machine: &Machine, names: &Dictionary) -> DueBy {
     match source {
         Source::Timer | Source::RelativeTimer => DueBy::Timer,
         Source::Mark => DueBy::Mark,
-        Source::Thread(thread) => DueBy::Thread { thread: blame::culprit(thread, machine, names) },
+        Source::Thread(thread) => {
+            DueBy::Thread { thread: blame::culprit(thread, late, machine, names) }
+        }
         Source::Interrupt(activity) => {
             DueBy::Interrupt { name: blame::interrupt_name(activity, names) }
         }
