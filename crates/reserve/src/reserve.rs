@@ -1,5 +1,6 @@
 //! One reserve: a thread, its capacity, and the rung that keeps it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::sleep;
 
@@ -9,6 +10,8 @@ use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, Precision, RefusedRung, Rung};
 use tactus_model::time::Nanos;
 use tactus_prepare::{NotGranted, ThreadRef};
+use tactus_settings::KeptThread;
+use tactus_sys::cgroup::Hierarchy;
 use tactus_sys::perf::ThreadClock;
 use tactus_sys::usage::{ScheduledTime, scheduled_time};
 use tactus_sys::{Errno, SysError};
@@ -60,6 +63,17 @@ impl Usage {
         Self { used: Nanos::ZERO, precision: Precision::Ticks, waited: None, demotions: None };
 }
 
+/// How a reserve is sought.
+#[derive(Debug)]
+pub(crate) struct Ladder<'l> {
+    /// The rungs to try, in their order.
+    pub(crate) rungs: &'l [Rung],
+    /// Where [`Rung::Partitioned`] is granted.
+    pub(crate) partition: Option<&'l Arc<Partition>>,
+    /// Whether to wait a period if the deadline class is full.
+    pub(crate) waits: bool,
+}
+
 /// What a rung holds.
 #[derive(Debug)]
 enum Keeper {
@@ -81,7 +95,7 @@ impl Reserve {
     /// # Errors
     /// No rung granted it, or the thread has ended. The thread keeps its policy.
     pub fn grant(thread: ThreadRef, capacity: Capacity, rungs: &[Rung]) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, None)
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition: None, waits: true })
     }
 
     /// Like [`grant`](Self::grant); [`Rung::Partitioned`] gives the thread a place on the CPU of
@@ -95,14 +109,13 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
     ) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, Some(partition))
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition: Some(partition), waits: true })
     }
 
-    fn grant_by(
+    pub(crate) fn grant_by(
         thread: ThreadRef,
         capacity: Capacity,
-        rungs: &[Rung],
-        partition: Option<&Arc<Partition>>,
+        ladder: &Ladder<'_>,
     ) -> Result<Self, Refused> {
         let id = thread.id()?;
         // The enforcer and the drop may run in another thread.
@@ -115,8 +128,8 @@ impl Reserve {
         let meter = Meter::start(id);
         let mut refused = Vec::new();
         let mut largest_cost = None;
-        for &rung in rungs {
-            let kept = keep(rung, &thread, capacity, before, partition);
+        for &rung in ladder.rungs {
+            let kept = keep(rung, &thread, capacity, before, ladder);
             match kept {
                 Ok(keeper) => {
                     return Ok(Self {
@@ -152,7 +165,7 @@ impl Reserve {
             Keeper::Deadline => {
                 let held =
                     (self.capacity.utilisation() * capacity.period().as_nanos() as f64) as u64;
-                set_deadline(&self.thread, capacity, Nanos::from_nanos(held))
+                set_deadline(&self.thread, capacity, Nanos::from_nanos(held), true)
             }
             Keeper::Group(member) => groups::change_budget(member, capacity),
             Keeper::Priority(_) => self.change_enforcer(capacity),
@@ -239,6 +252,21 @@ impl Drop for Reserve {
     }
 }
 
+/// What a [`Guardian`](tactus_settings::Guardian) returns a thread to, if this program is killed
+/// while the thread has `capacity`.
+///
+/// # Errors
+/// The thread has ended.
+pub fn kept(thread: &ThreadRef, capacity: Capacity) -> Result<KeptThread, SysError> {
+    let id = thread.id()?;
+    let groups = ["cpu", "cpuset"]
+        .into_iter()
+        .filter_map(|controller| Hierarchy::find(Path::new("/"), controller)?.group_of(id));
+    let was = thread.scheduling().unwrap_or(Scheduling::ORDINARY);
+    let settle = release_time(capacity.period());
+    Ok(KeptThread { thread: id, was, groups: groups.collect(), settle })
+}
+
 /// The class of a capacity.
 pub(crate) fn deadline(capacity: Capacity) -> Scheduling {
     Scheduling::Deadline {
@@ -254,14 +282,16 @@ fn keep(
     thread: &Arc<ThreadRef>,
     capacity: Capacity,
     before: Scheduling,
-    partition: Option<&Arc<Partition>>,
+    ladder: &Ladder<'_>,
 ) -> Result<Keeper, NotKept> {
     match rung {
-        Rung::Partitioned => match partition {
+        Rung::Partitioned => match ladder.partition {
             Some(partition) => partition.keep(thread, capacity).map(Keeper::Partitioned),
             None => Err(NotKept::needs("no CPU was set aside", Some("--exclusive CPU"))),
         },
-        Rung::Deadline => set_deadline(thread, capacity, Nanos::ZERO).map(|()| Keeper::Deadline),
+        Rung::Deadline => {
+            set_deadline(thread, capacity, Nanos::ZERO, ladder.waits).map(|()| Keeper::Deadline)
+        }
         Rung::Group => groups::with_budget(thread, capacity).map(Keeper::Group),
         Rung::Priority => {
             Enforcer::start(Arc::clone(thread), capacity, before).map(Keeper::Priority)
@@ -271,24 +301,31 @@ fn keep(
     }
 }
 
-/// Requests the deadline class, twice if it is full. `held` is what the thread has already of the
-/// largest cost.
-fn set_deadline(thread: &ThreadRef, capacity: Capacity, held: Nanos) -> Result<(), NotKept> {
+/// Requests the deadline class; if it `waits`, twice where the class is full. `held` is what the
+/// thread has already of the largest cost.
+fn set_deadline(
+    thread: &ThreadRef,
+    capacity: Capacity,
+    held: Nanos,
+    waits: bool,
+) -> Result<(), NotKept> {
     check_range(capacity)?;
     let class = deadline(capacity);
     let is_full = |refused: &NotGranted| matches!(refused, NotGranted::Scheduling { errno, .. } if *errno == Errno::BUSY.raw_os_error());
-    let Some(first) = thread.schedule_alone(class)? else { return Ok(()) };
-    if !is_full(&first) {
-        return Err(NotKept::Class(first));
+    let Some(mut refused) = thread.schedule_alone(class)? else { return Ok(()) };
+    if waits && is_full(&refused) {
+        sleep(release_time(capacity.period()).into());
+        match thread.schedule_alone(class)? {
+            Some(again) => refused = again,
+            None => return Ok(()),
+        }
     }
-    sleep(release_time(capacity.period()).into());
-    let Some(second) = thread.schedule_alone(class)? else { return Ok(()) };
-    if !is_full(&second) {
-        return Err(NotKept::Class(second));
+    if !is_full(&refused) {
+        return Err(NotKept::Class(refused));
     }
     let spare = largest_deadline_cost(capacity.period(), capacity.deadline());
     let largest_cost = spare.map(|spare| (spare + held).min(capacity.deadline()));
-    let reason = second.explain_here().reason;
+    let reason = refused.explain_here().reason;
     let fix = largest_cost.map(|cost| {
         format!(
             "ask for a cost of at most {cost} in {}, or end another deadline task",
@@ -301,7 +338,7 @@ fn set_deadline(thread: &ThreadRef, capacity: Capacity, held: Nanos) -> Result<(
 /// Checks what the kernel refuses with a bare `EINVAL`; the limits of the period are its defaults,
 /// and it decides itself if they were changed.
 fn check_range(capacity: Capacity) -> Result<(), NotKept> {
-    let facts = || tactus_sys::facts::read(std::path::Path::new("/")).scheduling;
+    let facts = || tactus_sys::facts::read(Path::new("/")).scheduling;
     let (cost, period) = (capacity.cost(), capacity.period());
     if cost < RUNTIME_LEAST {
         let reason =
