@@ -11,10 +11,11 @@ use tactus_reserve::program::{self, Change, Control, Event, NotAdjusted, Program
 
 use crate::{Error, ErrorKind, Result, files};
 
-/// Runs a program under reserves until it ends, and writes a page about its use.
+/// Runs a program under reserves until it ends.
 ///
 /// # Errors
-/// The program cannot be started, no rung grants the capacity, or the page cannot be written.
+/// The program cannot be started, no rung grants the capacity, or the `page` that is to be written
+/// afterwards cannot be.
 pub fn run(
     wanted: &Wanted,
     page: Option<&Path>,
@@ -22,12 +23,16 @@ pub fn run(
     on_event: impl FnMut(Event),
 ) -> Result<(ReserveUsage, ExitStatus)> {
     page.map_or(Ok(()), files::check)?;
-    let (usage, status) = program::run(&executable()?, wanted, control, on_event)
-        .map_err(|error| of_program(error, wanted))?;
-    if let Some(path) = page {
-        files::write(path, tactus_report::reserve_page(&usage)?)?;
-    }
-    Ok((usage, status))
+    program::run(&executable()?, wanted, control, on_event)
+        .map_err(|error| of_program(error, wanted))
+}
+
+/// Writes a page that plots the use of a program.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_page(path: &Path, usage: &ReserveUsage) -> Result<()> {
+    files::write(path, tactus_report::reserve_page(usage)?)
 }
 
 fn executable() -> Result<std::path::PathBuf> {

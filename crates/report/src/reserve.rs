@@ -155,12 +155,15 @@ fn notes(usage: &ReserveUsage) -> Vec<String> {
 }
 
 /// The waits of a thread for a CPU, each with whether it was throttled. The kernel counts a wait when
-/// it ends, so throttling appears in the window with the overrun, or in the one after it.
+/// it ends, so throttling appears in the window with the overrun, or in the one after it; a thread
+/// that used more than its cost can get nothing for whole windows between them.
 fn waits(thread: &ThreadUsage) -> impl Iterator<Item = (bool, Nanos)> + '_ {
-    let windows = &thread.history.windows;
-    let overran = |number: usize| windows.get(number).is_some_and(|window| window.overruns > 0);
-    windows.iter().enumerate().map(move |(number, window)| {
-        (overran(number) || overran(number.wrapping_sub(1)), window.waited)
+    let mut goes_on = false;
+    thread.history.windows.iter().map(move |window| {
+        let is_throttled = goes_on || window.overruns > 0;
+        let has_run = window.used + window.waited > Nanos::ZERO;
+        goes_on = window.overruns > 0 || (goes_on && !has_run);
+        (is_throttled, window.waited)
     })
 }
 
@@ -259,8 +262,9 @@ pub(crate) mod tests {
     fn waits_after_an_overrun_are_throttled_time_and_others_are_lateness() {
         let mut late = thread("audio", 20);
         late.history.windows[3].waited = Nanos::from_micros(700);
-        // The window after an overrun.
-        late.history.windows[10].waited = Nanos::from_millis(1);
+        // It gets nothing in the window after an overrun, and its wait ends in the next.
+        late.history.windows[10].used = Nanos::ZERO;
+        late.history.windows[11].waited = Nanos::from_millis(1);
         assert_eq!(throttled(&late), Nanos::from_millis(9));
         assert_eq!(lateness(&late), Nanos::from_micros(700));
     }

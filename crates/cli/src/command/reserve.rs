@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use tactus_app::{Error, reserve};
 use tactus_model::reserve::{Capacity, RefusedRung, ReserveUsage, Rung};
-use tactus_report::reserve_text;
+use tactus_report::{format, reserve_text};
 use tactus_reserve::program::{Change, Control, Event, Share, Threads, Wanted, Which};
 
 use crate::error::CommandResult;
@@ -100,7 +100,16 @@ pub(crate) fn run(arguments: &ReserveArguments) -> CommandResult {
     } else if !did_not_run {
         write!(stdout(), "{}", reserve_text(&usage, &table_options()))?;
     }
-    succeeded(status)
+    // What was measured is printed by now, whatever becomes of the page.
+    let page = arguments.page.as_deref().map(|path| reserve::write_page(path, &usage));
+    match (page, succeeded(status)) {
+        (Some(Err(error)), Ok(())) => Err(error.into()),
+        (Some(Err(error)), failed) => {
+            say!("error: {error}");
+            failed
+        }
+        (_, ended) => ended,
+    }
 }
 
 /// Changes the capacities of a running program.
@@ -121,7 +130,9 @@ fn adjust(process: u32, shares: &[Share], quietness: Quietness) -> CommandResult
 fn changed(program: &str, change: &Change) -> String {
     let Change { thread, capacity } = change;
     match thread {
-        Some(name) => format!("{program} has {capacity} for its threads `{name}` now"),
+        Some(name) => {
+            format!("{program} has {capacity} for its threads `{}` now", format::printable(name))
+        }
         None => format!("{program} has {capacity} now"),
     }
 }
@@ -160,7 +171,9 @@ impl ReserveArguments {
             .map(|Share { which, capacity }| match which {
                 Which::Main => format!(" has {capacity}"),
                 Which::All => format!(" has {capacity} for each thread"),
-                Which::Named(name) => format!(" {capacity} for threads named `{name}`"),
+                Which::Named(name) => {
+                    format!(" {capacity} for threads named `{}`", format::printable(name))
+                }
             })
             .collect();
         match &self.threads {
@@ -201,7 +214,9 @@ fn print_event(event: &Event, arguments: &ReserveArguments) {
         }
         Event::Warning(text) => say!("warning: {text}"),
         Event::Granted { thread, name, capacity } => {
-            arguments.quietness.note(format_args!("thread {thread} ({name}) has {capacity}"));
+            arguments
+                .quietness
+                .note(format_args!("thread {thread} ({}) has {capacity}", format::printable(name)));
         }
         Event::Changed(change) => {
             arguments.quietness.note(format_args!("{}", changed("the program", change)));

@@ -3,14 +3,14 @@
 //! The process that supervises it listens at a Unix socket in the abstract namespace, whose name
 //! contains the process ID of the program. Both ends check who is at the other.
 
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tactus_model::reserve::Capacity;
@@ -134,7 +134,6 @@ impl Drop for Door {
 /// time, so that nobody keeps the others out for long.
 fn serve(stream: &UnixStream, signals: &Sender<Signal>) -> Option<()> {
     let user = peer_credentials(stream.as_fd()).map(|peer| peer.user).ok();
-    let _ = stream.set_read_timeout(Some(CLIENT_PATIENCE));
     let _ = stream.set_write_timeout(Some(CLIENT_PATIENCE));
     let reply = match user.is_some_and(|user| user == 0 || user == effective_user()) {
         true => answer(stream, signals)?,
@@ -145,9 +144,27 @@ fn serve(stream: &UnixStream, signals: &Sender<Signal>) -> Option<()> {
     Some(())
 }
 
+/// What a client sends within [`CLIENT_PATIENCE`], however it divides it.
+struct Prompt<'s> {
+    stream: &'s UnixStream,
+    until: Instant,
+}
+
+impl Read for Prompt<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
 /// The reply to a client of this user; none to one that sends nothing.
 fn answer(stream: &UnixStream, signals: &Sender<Signal>) -> Option<Option<Reply>> {
-    Some(match MessageReader::new(BufReader::new(stream), MESSAGE).read::<Change>() {
+    let prompt = Prompt { stream, until: Instant::now() + CLIENT_PATIENCE };
+    Some(match MessageReader::new(BufReader::new(prompt), MESSAGE).read::<Change>() {
         Ok(change) => {
             let (sender, replies) = channel();
             signals.send(Signal::Change(change, sender)).ok()?;
@@ -174,6 +191,26 @@ mod tests {
         let refused = adjust(u32::MAX, &change("1ms/10ms")).unwrap_err();
         let text = "process 4294967295 does not run under `tactus reserve`";
         assert_eq!(refused.to_string(), text);
+    }
+
+    #[test]
+    fn a_client_that_sends_byte_by_byte_does_not_keep_others_out() {
+        let (signals, requests) = channel();
+        let process = 0xE000_0000 + std::process::id();
+        let _door = Door::open(process, signals).unwrap();
+        let mut slow = UnixStream::connect_addr(&address(process).unwrap()).unwrap();
+        let trickle = std::thread::spawn(move || {
+            use std::io::Write as _;
+            // Until the door closes the connection.
+            while slow.write_all(b" ").is_ok() {
+                std::thread::sleep(CLIENT_PATIENCE / 10);
+            }
+        });
+        let client = std::thread::spawn(move || adjust(process, &change("1ms/10ms")));
+        let Ok(Signal::Change(_, reply)) = requests.recv() else { panic!() };
+        reply.send(Ok(())).unwrap();
+        client.join().unwrap().unwrap();
+        trickle.join().unwrap();
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tactus_model::format::quoted;
+use tactus_model::format::{printable, quoted};
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, RefusedRung, Rung, ThreadUsage};
 use tactus_model::text::nearest;
@@ -56,6 +57,8 @@ struct Waiting {
 /// The reserves of a program.
 pub(super) struct ReservedThreads {
     process: u32,
+    /// The name of its file.
+    program: String,
     selections: Vec<Selection>,
     rungs: Vec<Rung>,
     guardian: Guardian,
@@ -91,8 +94,10 @@ impl ReservedThreads {
             next: now,
             was_seen: false,
         };
+        let program = wanted.command.first().and_then(|path| Path::new(path).file_name());
         Self {
             process,
+            program: program.unwrap_or_default().to_string_lossy().into_owned(),
             selections: wanted.shares.iter().map(selection).collect(),
             rungs: wanted.rungs.clone(),
             guardian,
@@ -133,8 +138,8 @@ impl ReservedThreads {
             self.release(thread);
         } else {
             let window = self.selections[0].window;
-            // The program gives it its name when it is executed.
-            self.running.push((0, Metered::begin(reserve, String::new(), window, Nanos::ZERO)));
+            let name = self.program.clone();
+            self.running.push((0, Metered::begin(reserve, name, window, Nanos::ZERO)));
         }
         let now = Instant::now();
         self.selections.iter_mut().for_each(|one| one.next = now + Duration::from(one.window));
@@ -435,7 +440,7 @@ impl ReservedThreads {
 
 impl Waiting {
     fn in_words(&self, thread: ThreadId) -> String {
-        format!("thread {thread} ({}) has no reserve: {}", self.name, self.reason)
+        format!("thread {thread} ({}) has no reserve: {}", printable(&self.name), self.reason)
     }
 }
 
