@@ -178,10 +178,10 @@ fn watch(
         false => None,
     };
     print_end(&answer, arguments)?;
+    let planned = write_plan(&answer, arguments);
     if let Some(path) = &arguments.page {
         answer.write_page(path, &arguments.command, trial.as_ref())?;
     }
-    let planned = write_plan(&answer, arguments);
     let unseen = answer.unseen.iter();
     let unseen: Vec<String> =
         unseen.map(|(name, hint)| format!("no thread `{name}` was seen; {hint}")).collect();
