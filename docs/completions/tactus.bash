@@ -1421,12 +1421,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__reserved)
-            opts="-h -V --lock-memory --color --help --version"
+            opts="-h -V --parent --lock-memory --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --parent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2023,7 +2027,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__need)
-            opts="-o -q -h -V --pid --name --cgroup --thread --period --deadline --cover --confidence --cushion --duration --trial --load --rounds --window --seed --plan --output --source --json --quiet --color --help --version"
+            opts="-o -q -h -V --pid --name --cgroup --thread --period --deadline --cover --confidence --cushion --duration --trial --load --rounds --window --seed --plan --page --output --source --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2086,6 +2090,10 @@ _tactus() {
                     return 0
                     ;;
                 --plan)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

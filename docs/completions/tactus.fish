@@ -272,7 +272,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand admit" -l json -d 'Print o
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l adjust -d 'Change the capacity of a program that runs under `tactus reserve`, by its process ID' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l threads -d 'Threads that get the capacity, each its own: main, all, or names separated by commas' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l threads -d 'Threads that get the capacity, each its own: main, all, or names separated by commas, e.g. audio,video; a name can have its own capacity: audio=2ms/10ms' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l rung -d 'Use only this rung; may be repeated [default: the best that is permitted]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l exclusive -d 'Set this CPU aside for the program (rung partitioned), with an exact test of all deadlines' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l page -d 'Also write a self-contained HTML page that plots the use over time' -r -F
@@ -316,6 +316,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand need" -l rounds -d 'Number
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l window -d 'Duration of a window of the trial [default: 2s, or 50 of the longest period]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l seed -d 'Seed of the order of the trial [default: a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l plan -d 'Also write the reserves as a plan for `tactus admit`' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l page -d 'Also write a self-contained HTML page that plots the CPU time of jobs' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand need" -s o -l output -d 'Also keep the recording, for `tactus explain --jobs`' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l source -d 'Kernel mechanism that records the events: auto, perf, tracefs' -r
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
@@ -548,6 +549,7 @@ always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l parent -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"

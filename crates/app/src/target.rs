@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tactus_model::recording::{
-    Dictionary, Event, EventKind, NameId, Priority, PriorityClass, ThreadId,
+    Dictionary, Event, EventKind, NameId, Priority, PriorityClass, ThreadId, is_thread_name,
 };
 
 use crate::error::OrError;
@@ -55,13 +55,9 @@ struct Name {
 }
 
 impl Name {
-    /// The length of a thread's name in the kernel, in bytes.
-    const LENGTH: usize = 15;
-
-    /// Whether it is the name of a thread, which the kernel shortens.
+    /// Whether it is the name of a thread.
     fn is_of(&self, thread: &str) -> bool {
-        let shortened = self.whole.as_bytes().get(..Self::LENGTH);
-        thread == self.whole || shortened == Some(thread.as_bytes())
+        is_thread_name(thread, &self.whole)
     }
 }
 

@@ -95,8 +95,11 @@ const REALTIME: &str = r"
     proc/sys/kernel/soft_watchdog = 0
     proc/sys/kernel/sched_autogroup_enabled = 0
     proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-3\nNoNewPrivs:\t0\nSeccomp:\t0
-    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0\nMax realtime timeout unlimited unlimited us
     sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch
+    sys/kernel/security/lsm = capability,yama
+    proc/irq/default_smp_affinity = 3
+    proc/sys/vm/compact_unevictable_allowed = 0
     proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       0 kB
     sys/kernel/mm/transparent_hugepage/enabled = always madvise [never]
     proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
@@ -341,6 +344,31 @@ fn an_unknown_machine_is_neither_fit_nor_unfit() {
         assert_eq!(finding.state, State::Unknown, "{finding:?}");
     }
     assert_eq!(worst(&found), State::Unknown);
+}
+
+#[test]
+fn what_disturbs_real_time_work_has_its_fix() {
+    let disturbed = REALTIME
+        .replace("Max realtime timeout unlimited unlimited", "Max realtime timeout 200000 500000")
+        .replace("default_smp_affinity = 3", "default_smp_affinity = f")
+        .replace("compact_unevictable_allowed = 0", "compact_unevictable_allowed = 1");
+    let more = r"
+    sys/kernel/security/lockdown = none integrity [confidentiality]
+    sys/fs/cgroup/rt/cpuset.cpus = 1
+    sys/fs/cgroup/rt/cpuset.cpus.partition = root invalid (Cpu list in cpuset.cpus not exclusive)
+";
+    let found = findings(1000, &[OWN_NAMESPACES, &disturbed, more]);
+    let check = |name: &str, fact: &str, fix: &str| {
+        let finding = found.iter().find(|finding| finding.check == name).unwrap();
+        assert_eq!(finding.state, State::Warning, "{finding:?}");
+        assert!(finding.fact.contains(fact), "{finding:?}");
+        assert!(finding.fix.as_deref().unwrap().contains(fix), "{finding:?}");
+    };
+    check("real-time run limit", "200\u{202f}ms", "prlimit");
+    check("interrupt affinity", "new ones may go to 2-3", "echo 3 | sudo tee /proc/irq/default");
+    check("compaction of locked memory", "permitted", "vm.compact_unevictable_allowed=0");
+    check("kernel lockdown", "confidentiality", "Secure Boot");
+    check("cpusets", "not in effect: root invalid", "/rt/cpuset.cpus.partition");
 }
 
 #[test]

@@ -183,6 +183,11 @@ fn beyond_root(facts: &MachineFacts) -> Diagnosis {
             "root of a user namespace has no rights over the machine",
             "run it as root outside the user namespace".to_owned(),
         )
+    } else if let Some(level) = lockdown(facts) {
+        Diagnosis::new(
+            format!("kernel lockdown ({level}) refuses it even to root"),
+            END_OF_LOCKDOWN.to_owned(),
+        )
     } else {
         Diagnosis::new(
             "the kernel refuses it even to root, for example by kernel lockdown, SELinux or AppArmor",
@@ -191,6 +196,15 @@ fn beyond_root(facts: &MachineFacts) -> Diagnosis {
         )
     }
 }
+
+/// The lockdown of the kernel, if it is known to be in force.
+fn lockdown(facts: &MachineFacts) -> Option<&str> {
+    facts.kernel.lockdown.as_deref().filter(|level| *level != "none")
+}
+
+/// How lockdown ends: the kernel only ever raises it.
+pub const END_OF_LOCKDOWN: &str = "start the kernel without lockdown=, or disable Secure Boot in \
+                                   the firmware, which switches it on";
 
 fn missing_call(asked: &Asked, facts: &MachineFacts) -> Diagnosis {
     if facts.permission.seccomp == Some(true) {

@@ -51,7 +51,7 @@ pub use explanation::{
 };
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;
-pub use need::{need_text, trial_text};
+pub use need::{NeedPage, need_page, need_text, trial_text};
 pub use outcome::{outcome, outcome_text};
 pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};

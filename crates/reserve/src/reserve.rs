@@ -1,5 +1,6 @@
 //! One reserve: a thread, its capacity, and the rung that keeps it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::sleep;
 
@@ -9,16 +10,18 @@ use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, Precision, RefusedRung, Rung};
 use tactus_model::time::Nanos;
 use tactus_prepare::{NotGranted, ThreadRef};
+use tactus_settings::KeptThread;
+use tactus_sys::cgroup::Hierarchy;
 use tactus_sys::perf::ThreadClock;
 use tactus_sys::usage::{ScheduledTime, scheduled_time};
-use tactus_sys::{Errno, SysError};
+use tactus_sys::{Errno, SysError, clock};
 
 use crate::Refused;
 use crate::enforcer::Enforcer;
 use crate::groups::{self, Membership};
 use crate::partition::{Partition, Place};
 use crate::refused::NotKept;
-use crate::spare::{debt, largest_deadline_cost, release_time};
+use crate::spare::{debt, debt_most, largest_deadline_cost, release_time};
 
 /// A capacity that a thread has while this value exists.
 ///
@@ -42,7 +45,7 @@ pub struct Reserve {
 
 /// What happens if the deadline class is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IfFull {
+pub(crate) enum IfFull {
     /// The request is repeated after a period.
     Wait,
     /// The request is refused.
@@ -70,6 +73,17 @@ impl Usage {
         Self { used: Nanos::ZERO, precision: Precision::Ticks, waited: None, demotions: None };
 }
 
+/// How a reserve is sought.
+#[derive(Debug)]
+pub(crate) struct Ladder<'l> {
+    /// The rungs to try, in their order.
+    pub(crate) rungs: &'l [Rung],
+    /// Where [`Rung::Partitioned`] is granted.
+    pub(crate) partition: Option<&'l Arc<Partition>>,
+    /// Whether to wait a period if the deadline class is full.
+    pub(crate) if_full: IfFull,
+}
+
 /// What a rung holds.
 #[derive(Debug)]
 enum Keeper {
@@ -91,7 +105,7 @@ impl Reserve {
     /// # Errors
     /// No rung granted it, or the thread has ended. The thread keeps its policy.
     pub fn grant(thread: ThreadRef, capacity: Capacity, rungs: &[Rung]) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, None, IfFull::Wait)
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition: None, if_full: IfFull::Wait })
     }
 
     /// Like [`grant`](Self::grant), for a caller that must not wait, neither now nor at a
@@ -104,7 +118,7 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
     ) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, None, IfFull::Refuse)
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition: None, if_full: IfFull::Refuse })
     }
 
     /// Like [`grant`](Self::grant); [`Rung::Partitioned`] gives the thread a place on the CPU of
@@ -118,15 +132,14 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
     ) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, Some(partition), IfFull::Wait)
+        let partition = Some(partition);
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition, if_full: IfFull::Wait })
     }
 
-    fn grant_by(
+    pub(crate) fn grant_by(
         thread: ThreadRef,
         capacity: Capacity,
-        rungs: &[Rung],
-        partition: Option<&Arc<Partition>>,
-        if_full: IfFull,
+        ladder: &Ladder<'_>,
     ) -> Result<Self, Refused> {
         let id = thread.id()?;
         // The enforcer and the drop may run in another thread.
@@ -139,8 +152,8 @@ impl Reserve {
         let meter = Meter::start(id);
         let mut refused = Vec::new();
         let mut largest_cost = None;
-        for &rung in rungs {
-            let kept = keep(rung, &thread, capacity, before, partition, if_full);
+        for &rung in ladder.rungs {
+            let kept = keep(rung, &thread, capacity, before, ladder);
             match kept {
                 Ok(keeper) => {
                     return Ok(Self {
@@ -152,7 +165,7 @@ impl Reserve {
                         refused,
                         largest_cost,
                         meter,
-                        if_full,
+                        if_full: ladder.if_full,
                     });
                 }
                 Err(not_kept) => {
@@ -292,6 +305,22 @@ impl Drop for Reserve {
     }
 }
 
+/// What a [`Guardian`](tactus_settings::Guardian) returns a thread to, if this program is killed
+/// while the thread has `capacity`.
+///
+/// # Errors
+/// The thread has ended.
+pub fn kept(thread: &ThreadRef, capacity: Capacity) -> Result<KeptThread, SysError> {
+    let id = thread.id()?;
+    let groups = ["cpu", "cpuset"]
+        .into_iter()
+        .filter_map(|controller| Hierarchy::find(Path::new("/"), controller)?.group_of(id));
+    let was = thread.scheduling().unwrap_or(Scheduling::ORDINARY);
+    // The thread may be killed with any debt.
+    let settle = release_time(capacity, debt_most(clock::tick()));
+    Ok(KeptThread { thread: id, was, groups: groups.collect(), settle })
+}
+
 /// The class of a capacity.
 pub(crate) fn deadline(capacity: Capacity) -> Scheduling {
     Scheduling::Deadline {
@@ -307,16 +336,16 @@ fn keep(
     thread: &Arc<ThreadRef>,
     capacity: Capacity,
     before: Scheduling,
-    partition: Option<&Arc<Partition>>,
-    if_full: IfFull,
+    ladder: &Ladder<'_>,
 ) -> Result<Keeper, NotKept> {
     match rung {
-        Rung::Partitioned => match partition {
+        Rung::Partitioned => match ladder.partition {
             Some(partition) => partition.keep(thread, capacity).map(Keeper::Partitioned),
             None => Err(NotKept::needs("no CPU was set aside", Some("--exclusive CPU"))),
         },
         Rung::Deadline => {
-            set_deadline(thread, capacity, Nanos::ZERO, if_full).map(|()| Keeper::Deadline)
+            set_deadline(thread, capacity, Nanos::ZERO, ladder.if_full)
+                .map(|()| Keeper::Deadline)
         }
         Rung::Group => groups::with_budget(thread, capacity).map(Keeper::Group),
         Rung::Priority => {
@@ -337,21 +366,14 @@ fn set_deadline(
     check_range(capacity)?;
     let class = deadline(capacity);
     let is_full = |refused: &NotGranted| matches!(refused, NotGranted::Scheduling { errno, .. } if *errno == Errno::BUSY.raw_os_error());
-    let Some(first) = thread.schedule_alone(class)? else { return Ok(()) };
-    if !is_full(&first) {
-        return Err(NotKept::Class(first));
-    }
-    let refused = match if_full {
-        IfFull::Refuse => first,
-        IfFull::Wait => {
-            sleep(release_time(capacity, Nanos::ZERO).into());
-            let Some(second) = thread.schedule_alone(class)? else { return Ok(()) };
-            if !is_full(&second) {
-                return Err(NotKept::Class(second));
-            }
-            second
+    let Some(mut refused) = thread.schedule_alone(class)? else { return Ok(()) };
+    if if_full == IfFull::Wait && is_full(&refused) {
+        sleep(release_time(capacity, Nanos::ZERO).into());
+        match thread.schedule_alone(class)? {
+            Some(again) => refused = again,
+            None => return Ok(()),
         }
-    };
+    }
     let spare = largest_deadline_cost(capacity.period(), capacity.deadline());
     let largest_cost = spare.map(|spare| (spare + held).min(capacity.deadline()));
     let reason = refused.explain_here().reason;
@@ -367,7 +389,7 @@ fn set_deadline(
 /// Checks what the kernel refuses with a bare `EINVAL`; the limits of the period are its defaults,
 /// and it decides itself if they were changed.
 fn check_range(capacity: Capacity) -> Result<(), NotKept> {
-    let facts = || tactus_sys::facts::read(std::path::Path::new("/")).scheduling;
+    let facts = || tactus_sys::facts::read(Path::new("/")).scheduling;
     let (cost, period) = (capacity.cost(), capacity.period());
     if cost < RUNTIME_LEAST {
         let reason =

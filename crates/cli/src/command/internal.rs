@@ -34,6 +34,8 @@ enum Role {
     /// Execute a command as soon as it has its reserve
     Reserved {
         #[arg(long)]
+        parent: u32,
+        #[arg(long)]
         lock_memory: bool,
         #[arg(last = true)]
         command: Vec<OsString>,
@@ -65,8 +67,8 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
         Role::Guardian => tactus_settings::guardian_main().map_err(CommandError::internal),
-        Role::Reserved { lock_memory, command } => {
-            Ok(tactus_app::reserve::become_command(command, *lock_memory)?)
+        Role::Reserved { parent, lock_memory, command } => {
+            Ok(tactus_app::reserve::become_command(*parent, command, *lock_memory)?)
         }
     }
 }

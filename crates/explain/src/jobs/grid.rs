@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_late_wakeup_does_not_move_the_grid_and_a_drift_does() {
-        let period = Period { length: Nanos::from_millis(5), fit: 1.0, spacings: 16 };
+        let period = Period::of_length(Nanos::from_millis(5), &[Nanos::from_millis(5); 16]);
         let mut grid = Grid::default();
         assert_eq!(grid.first(micros(1000)), micros(1000));
         assert_eq!(grid.next(micros(6000), &period), (micros(6000), 1));

@@ -245,7 +245,14 @@ pub(crate) fn rhythm(due: &DueBy, period: &Period) -> String {
     let fitting = (period.fit * period.spacings as f64).round() as u64;
     let fit = format::share(fitting, period.spacings as u64);
     let length = format::latency(period.length);
+    let found = period.is_another().then(|| {
+        let median = format::latency(period.median);
+        format!(
+            " warning: the median of the spacings is {median}. fix: leave out --period, or name that one."
+        )
+    });
     format!("A job begins when {by}, every {length}; {fit} of the spacings fit this period.")
+        + &found.unwrap_or_default()
 }
 
 /// The place of a job, and how it began.
@@ -270,6 +277,13 @@ pub(crate) fn no_period(thread: &Aperiodic) -> String {
             "{name} is not periodic: {} of the spacings of its due times fit their median, {}.",
             format::share((period.fit * 100.0).round() as u64, 100),
             format::latency(period.length)
+        ),
+        NoPeriod::Unlike(period) => format!(
+            "{name} does not have the period {}: {} of the spacings of its due times fit it. Their \
+             median is {}.",
+            format::latency(period.length),
+            format::share((period.fit * 100.0).round() as u64, 100),
+            format::latency(period.median)
         ),
         NoPeriod::Relative(period) => format!(
             "{name} sleeps for a duration about every {}, so its jobs have no due times. If they \
