@@ -175,11 +175,13 @@ impl Cell {
     ///
     /// Its window lasts [`Self::traced`], but at least one interval, since nothing is due in a
     /// shorter window. A sort waits for nothing, so it cannot be late and is not measured
-    /// again.
+    /// again; nor are arrivals in the kernel, where the recorder itself takes time.
     pub fn while_traced(&self) -> Option<Self> {
         let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
-        let is_traced = self.traced > Nanos::ZERO && self.probe.sort().is_none();
+        let is_traced = self.traced > Nanos::ZERO
+            && self.probe.sort().is_none()
+            && probe.sleep != SleepMethod::KernelHandler;
         is_traced.then(|| Self { duration, ..self.clone() })
     }
 

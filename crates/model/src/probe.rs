@@ -47,6 +47,10 @@ keywords! {
         Ppoll = "ppoll",
         /// `IORING_OP_TIMEOUT` of io_uring(7).
         IoUring = "io-uring",
+        /// clock_nanosleep(2) until an absolute time, whose arrival is when the kernel handles the
+        /// timer: a bpf(2) program in its interrupt takes the time. The wakeup of the task is not
+        /// part of the latency.
+        KernelHandler = "kernel-handler",
     }
 }
 
@@ -60,8 +64,9 @@ impl SleepMethod {
             }
             Self::Timerfd | Self::IoUring => &[Monotonic, Realtime, Boottime],
             Self::Futex => &[Monotonic, Realtime],
-            // Relative timeouts, which the kernel counts on its monotonic clock.
-            Self::Ppoll | Self::Itimer => &[Monotonic],
+            // Relative timeouts, which the kernel counts on its monotonic clock; BPF programs read
+            // that clock too.
+            Self::Ppoll | Self::Itimer | Self::KernelHandler => &[Monotonic],
         }
     }
 

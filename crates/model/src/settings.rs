@@ -179,7 +179,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sleep",
         of: None,
         value: "METHOD",
-        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring",
+        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring; kernel-handler stamps the arrival in the timer's interrupt",
         set: |cell, text| put(&mut timer_mut(cell).sleep, text),
         get: |cell| timer(cell).sleep.to_string(),
     },

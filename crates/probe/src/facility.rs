@@ -7,7 +7,7 @@ use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::ProbeCost;
 use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
 use tactus_sys::sleep::{
-    Alarm, Futex, IoUring, Itimer, Nanosleep, NanosleepRelative, PosixTimer, Ppoll, SignalHandler,
+    Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll, SignalHandler,
     Sleeper, Timerfd,
 };
 use tactus_sys::{SysError, clock};
@@ -99,9 +99,12 @@ pub(crate) trait Facility {
 pub(crate) fn open(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> {
     match probe.clock {
         ClockName::Monotonic => match probe.sleep {
-            // These two know only the monotonic clock.
+            // These three know only the monotonic clock.
             SleepMethod::Ppoll => Ok(by_sleeping::<Monotonic>(probe.work, Ppoll)),
             SleepMethod::Itimer => Ok(by_alarm::<Monotonic>(probe.work, Itimer::new()?)),
+            SleepMethod::KernelHandler => {
+                Ok(by_sleeping::<Monotonic>(probe.work, KernelHandler::new()?))
+            }
             _ => open_by::<Monotonic>(probe),
         },
         ClockName::Realtime => open_by::<Realtime>(probe),
@@ -123,6 +126,7 @@ fn open_by<C: Clock>(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> 
         // `Cell::check` refuses these before anything starts.
         SleepMethod::Ppoll => return Err(SysError::new("ppoll", tactus_sys::Errno::INVAL)),
         SleepMethod::Itimer => return Err(SysError::new("setitimer", tactus_sys::Errno::INVAL)),
+        SleepMethod::KernelHandler => return Err(SysError::new("bpf", tactus_sys::Errno::INVAL)),
     })
 }
 

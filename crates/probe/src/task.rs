@@ -336,11 +336,10 @@ impl<'a> Task<'a> {
     }
 
     fn open(&self) -> Result<Box<dyn Facility>, Unable> {
-        facility::open(self.probe).map_err(|error| {
-            if error.call != "io_uring_setup" {
-                return Unable::from(error);
-            }
-            Unable::refused(&Asked::IoUring, error)
+        facility::open(self.probe).map_err(|error| match error.call {
+            "io_uring_setup" => Unable::refused(&Asked::IoUring, error),
+            "bpf" => Unable::refused(&Asked::Bpf, error),
+            _ => Unable::from(error),
         })
     }
 
