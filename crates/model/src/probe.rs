@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
+use crate::interrupted::{Dirt, Interrupted};
 use crate::net::{NetPath, NetProbe, NetReceive, Packets};
 use crate::policy::Scheduling;
 use crate::sort::{Numbers, SortProbe};
@@ -233,6 +234,12 @@ pub struct TimerProbe {
     pub tasks_per_cpu: u32,
     /// Whether the tasks are threads or processes.
     pub tasks: TaskKind,
+    /// What its events interrupt.
+    #[serde(default)]
+    pub interrupted: Interrupted,
+    /// The caches that they find.
+    #[serde(default)]
+    pub dirt: Dirt,
 }
 
 /// The settings of a probe.
@@ -369,6 +376,8 @@ impl TimerProbe {
             work: Work::None,
             tasks_per_cpu: 1,
             tasks: TaskKind::Threads,
+            interrupted: Interrupted::None,
+            dirt: Dirt::Clean,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Evaluation: from the samples of a loop to the result of a task.
 
-use tactus_model::result::{Accounting, Granted, Histogram, TaskResult, TaskUsage};
+use tactus_model::interrupted::Dirt;
+use tactus_model::result::{
+    Accounting, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
+};
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -28,6 +31,8 @@ pub struct Found {
     pub window: Nanos,
     /// Its CPU time in each interval, if it was measured.
     pub use_over_time: Vec<Nanos>,
+    /// The dirt of the caches that its events found, if a program prepared them.
+    pub dirt: Dirt,
 }
 
 /// Evaluates samples; `course` is the course by which they were taken, from when the task was
@@ -47,7 +52,40 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         worst,
         usage: found.usage,
         use_over_time: found.use_over_time,
+        by_dirt: by_dirt(found.dirt, taken).map(Box::new),
     }
+}
+
+/// The wakeups by the dirt that they found; `None` if no program prepared the caches.
+///
+/// The first wakeup of a window is unprepared, because nothing was announced before it.
+fn by_dirt(dirt: Dirt, taken: &TakenSamples) -> Option<ByDirt> {
+    let mut passes = taken.passes.iter().peekable();
+    passes.peek()?;
+    let mut kinds = Dirt::OF_EVENTS.map(|_| [(); 3].map(|()| LatencyHistogram::new()));
+    let mut unprepared = Vec::new();
+    for sample in &taken.samples {
+        while passes.next_if(|pass| pass.due < sample.due).is_some() {}
+        let pass = passes.next_if(|pass| pass.due == sample.due && pass.was_ready);
+        let Some(pass) = pass else {
+            unprepared.push(sample.due);
+            continue;
+        };
+        let of_event = dirt.of_event(sample.due);
+        let place = Dirt::OF_EVENTS.iter().position(|known| *known == of_event).unwrap_or_default();
+        let [latencies, first, second] = &mut kinds[place];
+        latencies.record(sample.latency());
+        first.record(pass.first);
+        second.record(pass.second);
+    }
+    let kinds = Dirt::OF_EVENTS.into_iter().zip(&kinds).filter(|(_, [all, ..])| !all.is_empty());
+    let kinds = kinds.map(|(dirt, [latencies, first, second])| OfDirt {
+        dirt,
+        latencies: latencies.to_record(),
+        first_pass: first.to_record(),
+        second_pass: second.to_record(),
+    });
+    Some(ByDirt { kinds: kinds.collect(), unprepared })
 }
 
 fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
