@@ -1,9 +1,7 @@
 //! Evaluation: from the samples of a loop to the result of a task.
 
 use tactus_model::interrupted::Dirt;
-use tactus_model::result::{
-    Accounting, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
-};
+use tactus_model::result::{Accounting, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage};
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -142,4 +140,42 @@ pub fn missed_samples(
             Some(Some(Sample { due, came }))
         })
         .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::interrupted::Dirt;
+
+    use super::*;
+    use crate::interrupted::Pass;
+
+    #[test]
+    fn wakeups_without_ready_caches_are_in_no_kind_of_dirt() {
+        let ms = Nanos::from_millis;
+        let sample = |due: u64| Sample { due: ms(due), came: ms(due) + Nanos::from_micros(due) };
+        let pass = |due: u64, was_ready| Pass {
+            due: ms(due),
+            was_ready,
+            first: Nanos::from_micros(9),
+            second: Nanos::from_micros(1),
+        };
+        let taken = TakenSamples {
+            samples: [1, 2, 3, 5, 6].map(sample).into(),
+            // Nothing was announced for 1; 4 was announced and missed; the last has no pass.
+            passes: vec![pass(2, true), pass(3, false), pass(4, true), pass(5, true)],
+            ..TakenSamples::default()
+        };
+        let found = by_dirt(Dirt::L2, &taken).unwrap();
+        assert_eq!(found.unprepared, [ms(1), ms(3), ms(6)]);
+        let [kind] = &found.kinds[..] else { panic!("{:?}", found.kinds) };
+        assert_eq!(
+            (kind.dirt, kind.latencies.count, kind.latencies.max),
+            (Dirt::L2, 2, Nanos::from_micros(5))
+        );
+        assert_eq!(
+            (kind.first_pass.sum, kind.second_pass.sum),
+            (Nanos::from_micros(18), Nanos::from_micros(2))
+        );
+        assert_eq!(by_dirt(Dirt::Clean, &TakenSamples::default()), None);
+    }
 }

@@ -7,8 +7,8 @@ use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::ProbeCost;
 use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
 use tactus_sys::sleep::{
-    Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll, SignalHandler,
-    Sleeper, Timerfd,
+    Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll,
+    SignalHandler, Sleeper, Timerfd,
 };
 use tactus_sys::{SysError, clock};
 

@@ -112,7 +112,10 @@ impl Program {
     }
 }
 
-fn start_thread(request: Request, words: Arc<SharedWords>) -> io::Result<JoinHandle<io::Result<()>>> {
+fn start_thread(
+    request: Request,
+    words: Arc<SharedWords>,
+) -> io::Result<JoinHandle<io::Result<()>>> {
     thread::Builder::new()
         .name("interrupted".to_owned())
         .spawn(move || prepare_until_over(&request, words.words()))

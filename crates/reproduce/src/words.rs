@@ -79,12 +79,13 @@ impl Kind {
 }
 
 /// Differences of numbers of this kind, with their signs.
-fn differences(apart: &[f64], kind: Kind) -> String {
+pub(crate) fn differences(apart: &[f64], kind: Kind) -> String {
     if kind == Kind::Share {
-        let texts: Vec<String> = apart.iter().map(|apart| format!("{:+.1}", apart * 100.0)).collect();
+        let texts: Vec<String> =
+            apart.iter().map(|apart| format!("{:+.1}", apart * 100.0)).collect();
         return format!("{}{THIN_SPACE}%", texts.join(", "));
     }
-    let sign = |apart: f64| if apart < 0.0 { '−' } else { '+' };
+    let sign = |apart: f64| if apart < 0.0 { '-' } else { '+' };
     let text = |apart: &f64| format!("{}{}", sign(*apart), kind.written(apart.abs()));
     apart.iter().map(text).collect::<Vec<_>>().join(", ")
 }
@@ -255,7 +256,9 @@ impl View<'_> {
     pub fn title_across(&self) -> String {
         let cell = self.rows.first().map_or("", |row| row.cell);
         match self.graph.draw {
-            Draw::Percentiles { .. } | Draw::Densities | Draw::Quanta | Draw::Use => cell.to_owned(),
+            Draw::Percentiles { .. } | Draw::Densities | Draw::Quanta | Draw::Use => {
+                cell.to_owned()
+            }
             Draw::Players => self.graph.title.clone(),
             Draw::Billing { .. } => {
                 let mut title = self.graph.title.chars();

@@ -33,6 +33,14 @@ pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<Str
     }
 }
 
+/// The views of one machine whose panels share their axes with those of `view`.
+pub(super) fn beside<'v, 'a>(view: &'v View<'a>, all: &'v [View<'a>]) -> &'v [View<'a>] {
+    match view.graph.draw {
+        Draw::Densities => all,
+        _ => std::slice::from_ref(view),
+    }
+}
+
 /// One panel per measure and selection of samples of a view. Panels of a measure share their axes,
 /// so they are comparable.
 fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Vec<String> {
@@ -60,12 +68,11 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
     panels.collect()
 }
 
-/// One panel per measure and selection of samples of a view, with a strip for each row. All panels
-/// of graphs with the same columns share their axes, so the parts of a latency are comparable with
-/// the whole.
+/// One panel per measure and selection of samples of a view, with a strip for each row. The panels
+/// of all views of the same measures share their axes.
 fn densities(view: &View<'_>, beside: &[View<'_>]) -> Vec<String> {
     let comparable = beside.iter().filter(|other| {
-        other.graph.draw == Draw::Densities && other.graph.columns == view.graph.columns
+        other.graph.draw == Draw::Densities && other.graph.measures == view.graph.measures
     });
     let all: Vec<Density> = comparable.flat_map(|view| strips(view.rows.iter())).collect();
     let ranges = Ranges::of(&all);

@@ -15,8 +15,7 @@ use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, ByDirt, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, OfDirt,
-    Outlier,
-    ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
+    Outlier, ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
