@@ -1,11 +1,11 @@
 //! What a task's events interrupt: a program that first dirties the caches, and then computes or
 //! sleeps until the task is due.
 //!
-//! It runs on the task's CPU under the ordinary policy, as a thread of the task's process or as a
-//! process of its own. Task and program agree by words of shared memory: before it sleeps, the
-//! task writes when it is due and with which dirt, and the program writes the due time back
-//! when the caches are ready. After its wakeup the task reads a working set twice: the first
-//! pass shows the effect of the dirt, the second what reloading cost.
+//! It runs on the task's CPU under the ordinary policy with the most favourable nice value, as a
+//! thread of the task's process or as a process of its own. Task and program agree by words of
+//! shared memory: before it sleeps, the task writes when it is due and with which dirt, and the
+//! program writes the due time back when the caches are ready. After its wakeup the task reads a
+//! working set twice: the first pass shows the effect of the dirt, the second what reloading cost.
 
 mod memory;
 mod working_set;
@@ -18,11 +18,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::interrupted::{Dirt, Interrupted};
+use tactus_model::policy::Scheduling;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
-use tactus_sys::{SysError, affinity, clock};
+use tactus_sys::{SysError, affinity, clock, sched};
 use tactus_wire::{Peer, Start, this_binary};
 
 use crate::timer::Activity;
@@ -41,6 +42,10 @@ const WORDS: usize = 3;
 const NOT_YET: u64 = 0;
 /// The due time after the last event.
 const OVER: u64 = u64::MAX;
+
+/// The program's policy: it gets the CPU before other ordinary programs, so that the caches are
+/// ready in time on a busy machine too.
+const FAVOURED: Scheduling = Scheduling::Other { nice: -20 };
 
 /// How often the program checks whether the first event was announced.
 const UNTIL_FIRST: Duration = Duration::from_millis(1);
@@ -76,8 +81,8 @@ enum Running {
 }
 
 impl Program {
-    /// Starts the program on `cpu`; `None` if nothing is to be prepared. It has the policy of the
-    /// calling thread and dies with it.
+    /// Starts the program on `cpu`; `None` if nothing is to be prepared. It dies with the calling
+    /// thread.
     ///
     /// # Errors
     /// There is no memory, or no thread or process can be started.
@@ -156,6 +161,8 @@ pub fn interrupted_main() -> io::Result<()> {
 /// Prepares the caches for each announced event, until there are no more.
 fn prepare_until_over(request: &Request, words: &[AtomicU64]) -> io::Result<()> {
     affinity::set(&std::iter::once(request.cpu).collect()).map_err(io::Error::other)?;
+    // Without permission, other programs take the CPU from it, and more events are unprepared.
+    let _ = sched::set(FAVOURED);
     let mut memory = DirtyingMemory::take(request.dirt).map_err(io::Error::other)?;
     let mut prepared = NOT_YET;
     loop {

@@ -299,9 +299,9 @@ fn task_result(
         by_dirt: Some(Box::new(ByDirt {
             kinds: vec![OfDirt {
                 dirt: Dirt::Tlb,
-                latencies: histogram([some(random)]),
-                first_pass: histogram([some(random)]),
-                second_pass: histogram([some(random)]),
+                latencies: histogram([some(random)].into_iter()),
+                first_pass: histogram([some(random)].into_iter()),
+                second_pass: histogram([some(random)].into_iter()),
             }],
             unprepared: vec![some(random)],
         })),
