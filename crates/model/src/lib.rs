@@ -15,6 +15,7 @@ pub mod facts;
 pub mod format;
 pub mod frames;
 pub mod guest;
+pub mod interrupted;
 pub mod kernel;
 pub mod label;
 pub mod limits;

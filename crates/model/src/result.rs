@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::CpuList;
 use crate::experiment::Turn;
 use crate::guest::GuestAccount;
+use crate::interrupted::Dirt;
 use crate::load::Load;
 use crate::origin::Precision;
 use crate::policy::Scheduling;
@@ -161,6 +162,32 @@ pub struct TaskResult {
     /// probe measures it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub use_over_time: Vec<Nanos>,
+    /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_dirt: Option<Box<ByDirt>>,
+}
+
+/// The wakeups of a task by the dirt of the caches that they found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByDirt {
+    /// The wakeups of each kind of dirt, the least dirt first.
+    pub kinds: Vec<OfDirt>,
+    /// The due times, since the window opened, of the wakeups for which the caches were not
+    /// prepared in time; they are in none of the kinds.
+    pub unprepared: Vec<Nanos>,
+}
+
+/// The wakeups of a task with one kind of dirt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfDirt {
+    /// The dirt.
+    pub dirt: Dirt,
+    /// Their latencies.
+    pub latencies: Histogram,
+    /// How long the task then took to read its working set: the effect of the dirt.
+    pub first_pass: Histogram,
+    /// How long it took to read the same again.
+    pub second_pass: Histogram,
 }
 
 /// What a load achieved during the window.

@@ -89,6 +89,14 @@ fn net_mut(cell: &mut Cell) -> Result<&mut NetProbe, String> {
     cell.probe.net_mut().ok_or_else(|| "it applies to the net probe only".to_owned())
 }
 
+/// Empty if the cell's probe is not the timer probe.
+fn timer_text<T: ToString>(cell: &Cell, of: fn(&TimerProbe) -> T) -> String {
+    match cell.probe.kind() {
+        ProbeKind::Timer => of(timer(cell)).to_string(),
+        ProbeKind::Frames | ProbeKind::Sort | ProbeKind::Net => String::new(),
+    }
+}
+
 /// Empty if the cell's probe sends no packets.
 fn net_text<T: ToString>(cell: &Cell, of: fn(&NetProbe) -> T) -> String {
     cell.probe.net().map(|net| of(net).to_string()).unwrap_or_default()
@@ -179,7 +187,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sleep",
         of: None,
         value: "METHOD",
-        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring",
+        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring; kernel-handler stamps the arrival in the timer's interrupt",
         set: |cell, text| put(&mut timer_mut(cell).sleep, text),
         get: |cell| timer(cell).sleep.to_string(),
     },
@@ -197,10 +205,23 @@ pub const SETTINGS: &[Setting] = &[
         value: "INTERVAL",
         about: "The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)",
         set: |cell, text| put(&mut timer_mut(cell).interval, text),
-        get: |cell| match cell.probe.kind() {
-            ProbeKind::Timer => timer(cell).interval.to_string(),
-            ProbeKind::Frames | ProbeKind::Sort | ProbeKind::Net => String::new(),
-        },
+        get: |cell| timer_text(cell, |timer| timer.interval),
+    },
+    Setting {
+        name: "interrupted",
+        of: Some(ProbeKind::Timer),
+        value: "PROGRAM",
+        about: "What runs on the CPU when a task is due: none (only the load), idle, thread (of the task's process), process (of another address space)",
+        set: |cell, text| put(&mut timer_mut(cell).interrupted, text),
+        get: |cell| timer_text(cell, |timer| timer.interrupted),
+    },
+    Setting {
+        name: "dirt",
+        of: Some(ProbeKind::Timer),
+        value: "DIRT",
+        about: "What that program does to the caches before each due time: clean (nothing), l2 (dirties the second-level cache), tlb (the TLB too), l3 (the last-level cache too), random (one of the four each time)",
+        set: |cell, text| put(&mut timer_mut(cell).dirt, text),
+        get: |cell| timer_text(cell, |timer| timer.dirt),
     },
     Setting {
         name: "frame-rate",
@@ -594,6 +615,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interrupted::{Dirt, Interrupted};
     use crate::load::BuiltinLoad;
     use crate::probe::{SleepMethod, TaskKind};
     use crate::time::ClockName;
@@ -634,6 +656,8 @@ mod tests {
         check("load", BuiltinLoad::ALL);
         check("sleep", SleepMethod::ALL);
         check("clock", ClockName::ALL);
+        check("interrupted", Interrupted::ALL);
+        check("dirt", Dirt::ALL);
         check("tasks", TaskKind::ALL);
         check("block-requests", BlockRequests::ALL);
         check("traced-events", TracedEvents::ALL);

@@ -65,6 +65,9 @@ pub enum Asked {
     TimerSlack(Nanos),
     /// An io_uring instance, by io_uring_setup(2).
     IoUring,
+    /// A program in the kernel, by bpf(2).
+    #[doc(alias = "CAP_BPF")]
+    Bpf,
     /// The descriptions of the kernel's tracepoints in tracefs.
     Tracepoints,
     /// An instance of tracefs.
@@ -120,6 +123,7 @@ pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagno
         Asked::LockedMemory { bytes } => resources::locked_memory(*bytes, refusal, facts),
         Asked::IdleExitLatency => resources::idle_exit_latency(refusal, facts),
         Asked::IoUring => resources::io_uring(refusal, facts),
+        Asked::Bpf => resources::bpf(refusal, facts),
         Asked::TimerSlack(_) => None,
         Asked::Tracepoints => recording::tracepoints(refusal, facts),
         Asked::TracefsInstance => recording::instance(refusal, facts),
@@ -146,6 +150,7 @@ impl Asked {
             Self::IdleExitLatency => "opening /dev/cpu_dma_latency",
             Self::TimerSlack(_) => "prctl(PR_SET_TIMERSLACK)",
             Self::IoUring => "io_uring_setup",
+            Self::Bpf => "bpf",
             Self::Tracepoints => "reading tracefs",
             Self::TracefsInstance => "mkdir",
             Self::KernelEvents => "perf_event_open",

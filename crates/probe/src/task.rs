@@ -23,6 +23,7 @@ use tactus_wire::{MessageReader, MessageWriter, WireError, parse};
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
+use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::net::{Bursts, NetError, Site};
 use crate::schedule::Schedule;
@@ -233,12 +234,13 @@ impl<'a> Task<'a> {
         let usual = sched::get()?;
         // Before the thread has its policy, which its helpers do not share.
         let (mut site, refused) = self.open_site()?.unzip();
+        let interrupted = self.start_interrupted()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
             preparation.set_timer_slack(slack)?;
         }
         preparation.place(&self.cpus()?, policy.scheduling)?;
-        let mut facility = self.open()?;
+        let mut facility = self.open(interrupted.as_ref())?;
         let destination = match rings {
             Some(rings) => Destination::Ring(rings.writer(self.request.task)),
             None => Destination::Memory(self.take_memory()?),
@@ -285,6 +287,7 @@ impl<'a> Task<'a> {
             (Destination::Memory(memory), course, _) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
+        drop(interrupted);
         // The cell's thread must not wake for our message while other tasks still measure.
         facility.sleep_until(at.saturating_add(self.request.cell.duration.as_nanos()))?;
         drop(facility);
@@ -311,6 +314,7 @@ impl<'a> Task<'a> {
             usage: used,
             window: self.request.cell.duration,
             use_over_time: use_over_time.unwrap_or_default(),
+            dirt: self.probe.dirt,
         };
         let result = Box::new(evaluate::task_result(found, course, &taken));
         line.send(TaskMessage::Finished { result });
@@ -335,17 +339,31 @@ impl<'a> Task<'a> {
         })
     }
 
-    fn open(&self) -> Result<Box<dyn Facility>, Unable> {
-        facility::open(self.probe).map_err(|error| {
-            if error.call != "io_uring_setup" {
-                return Unable::from(error);
-            }
-            Unable::refused(&Asked::IoUring, error)
+    /// The program that prepares the caches for each event, if the cell has one.
+    fn start_interrupted(&self) -> Result<Option<Program>, Unable> {
+        let TimerProbe { interrupted, dirt, .. } = *self.probe;
+        Program::start(interrupted, dirt, self.request.cpu).map_err(|error| Unable {
+            reason: format!("the interrupted program cannot be started: {error}"),
+            hint: None,
         })
     }
 
+    fn open(&self, interrupted: Option<&Program>) -> Result<Box<dyn Facility>, Unable> {
+        let events = usize::try_from(self.samples_at_most()).unwrap_or(usize::MAX);
+        let preparing = interrupted.map(|program| program.preparing(self.probe.dirt, events));
+        facility::open(self.probe, preparing.transpose()?).map_err(|error| match error.call {
+            "io_uring_setup" => Unable::refused(&Asked::IoUring, error),
+            "bpf" => Unable::refused(&Asked::Bpf, error),
+            _ => Unable::from(error),
+        })
+    }
+
+    fn samples_at_most(&self) -> u64 {
+        self.course.at_most().min(self.request.cell.sample_limit)
+    }
+
     fn take_memory(&self) -> Result<SampleMemory, Unable> {
-        let wanted = self.course.at_most().min(self.request.cell.sample_limit);
+        let wanted = self.samples_at_most();
         let samples = usize::try_from(wanted).unwrap_or(usize::MAX);
         SampleMemory::take(samples).map_err(|_| Unable {
             reason: format!("not enough memory for {wanted} samples"),

@@ -336,6 +336,7 @@ mod tests {
             worst: summary.worst,
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
+            by_dirt: None,
         }
     }
 

@@ -7,6 +7,7 @@
 pub mod activation;
 pub mod affinity;
 pub mod block_queue;
+mod bpf;
 pub mod capability;
 pub mod cgroup;
 pub mod clock;
