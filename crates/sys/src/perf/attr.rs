@@ -21,11 +21,11 @@ pub enum CallChain {
     Kernel,
 }
 
-/// `struct perf_event_attr` of `include/uapi/linux/perf_event.h` up to its fifth
-/// version, which every kernel since 4.8 accepts.
+/// `struct perf_event_attr` of `include/uapi/linux/perf_event.h` up to its seventh
+/// version. Older kernels accept it while the fields that they do not know are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Attr {
+pub(crate) struct Attr {
     kind: u32,
     size: u32,
     config: u64,
@@ -45,6 +45,9 @@ pub(super) struct Attr {
     aux_watermark: u32,
     sample_max_stack: u16,
     reserved: u16,
+    aux_sample_size: u32,
+    reserved_2: u32,
+    sig_data: u64,
 }
 
 const TYPE_SOFTWARE: u32 = 1;
@@ -53,10 +56,14 @@ const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_COUNT_SW_TASK_CLOCK`: the CPU time of a thread, in nanoseconds.
 const CONFIG_TASK_CLOCK: u64 = 1;
 
+/// `PERF_COUNT_SW_PAGE_FAULTS`.
+const CONFIG_PAGE_FAULTS: u64 = 2;
+
 /// `PERF_COUNT_SW_DUMMY`: an event that never occurs.
 const CONFIG_DUMMY: u64 = 9;
 
 const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_ADDRESS: u64 = 1 << 3;
 const SAMPLE_CALLCHAIN: u64 = 1 << 5;
 const SAMPLE_PERIOD: u64 = 1 << 8;
 const SAMPLE_RAW: u64 = 1 << 10;
@@ -73,6 +80,8 @@ const SAMPLE_ID_ALL: u64 = 1 << 18;
 const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
+const REMOVE_ON_EXEC: u64 = 1 << 36;
+const SIGTRAP: u64 = 1 << 37;
 
 impl Attr {
     /// Records every occurrence of a tracepoint, stamped by `CLOCK_MONOTONIC`.
@@ -130,9 +139,22 @@ impl Attr {
         }
     }
 
+    /// Sends `SIGTRAP` to the thread after each of its page faults.
+    pub(crate) fn page_fault_signals() -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_PAGE_FAULTS,
+            sample_period: 1,
+            sample_type: SAMPLE_TIME | SAMPLE_ADDRESS,
+            read_format: 0,
+            flags: USE_CLOCKID | REMOVE_ON_EXEC | SIGTRAP,
+            ..Self::stamped()
+        }
+    }
+
     /// The same without events in the kernel: without privilege, the kernel permits no others. The
     /// count of a task clock contains the time in the kernel nevertheless.
-    pub(super) fn of_user_mode(self) -> Self {
+    pub(crate) fn of_user_mode(self) -> Self {
         Self { flags: self.flags | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR, ..self }
     }
 
@@ -158,8 +180,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structure_has_the_size_of_the_fifth_version() {
-        // PERF_ATTR_SIZE_VER5 of include/uapi/linux/perf_event.h.
-        assert_eq!(size_of::<Attr>(), 112);
+    fn the_structure_has_the_size_of_the_seventh_version() {
+        // PERF_ATTR_SIZE_VER7 of include/uapi/linux/perf_event.h.
+        assert_eq!(size_of::<Attr>(), 128);
     }
 }
