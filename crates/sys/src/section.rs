@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use crate::error::{Errno, SysError};
 
 pub use allocator::Allocator;
-pub use caught::{Act, Caught, Registers, Ring, SLOTS, STACK_MAX};
+pub use caught::{Act, Caught, Reader, Registers, Ring, SLOTS, STACK_MAX};
 
 const RELAXED: Ordering = Ordering::Relaxed;
 
@@ -191,14 +191,25 @@ impl Watcher {
         Inside(&self.thread)
     }
 
+    /// What it counts, for other threads.
+    pub fn counts(&self) -> Counts {
+        Counts(self.thread.clone())
+    }
+}
+
+/// What a [`Watcher`] counts, readable from any thread.
+#[derive(Clone, Debug)]
+pub struct Counts(Arc<Thread>);
+
+impl Counts {
     /// The number of sections that the thread has entered.
     pub fn sections(&self) -> u64 {
-        self.thread.sections.load(RELAXED)
+        self.0.sections.load(RELAXED)
     }
 
     /// The number of sections of which only the first part was watched.
     pub fn cut(&self) -> u64 {
-        self.thread.cut.load(RELAXED)
+        self.0.cut.load(RELAXED)
     }
 }
 

@@ -54,7 +54,7 @@ fn calls_inside_are_caught_and_made_and_those_outside_are_not_caught() {
             drop(inside);
         }
         parents.push(std::os::unix::process::parent_id());
-        assert_eq!(watcher.sections(), 3);
+        assert_eq!(watcher.counts().sections(), 3);
     });
     if !acts.is_empty() {
         assert_eq!(numbers(&acts), ["getppid"; 3]);
@@ -92,7 +92,7 @@ fn threads_and_programs_start_inside_a_section() {
         let output = std::process::Command::new("echo").arg("seven").output().unwrap();
         assert_eq!(output.stdout, b"seven\n");
         drop(inside);
-        assert_eq!(watcher.cut(), 2);
+        assert_eq!(watcher.counts().cut(), 2);
     });
     let names = numbers(&acts);
     assert!(acts.is_empty() || names.iter().any(|name| name.starts_with("rt_sigprocmask")));
@@ -118,7 +118,7 @@ fn handlers_of_the_program_return_into_the_section() {
             libc::getppid();
         }
         assert_eq!(RANG.load(RELAXED), 5);
-        assert_eq!(watcher.cut(), 0);
+        assert_eq!(watcher.counts().cut(), 0);
     });
     let names = numbers(&acts);
     assert!(acts.is_empty() || names.ends_with(&["getppid"]), "{names:?}");
