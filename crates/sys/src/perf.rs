@@ -2,14 +2,16 @@
 //!
 //! A [`CpuEvent`] is one event on one CPU. A [`Ring`] is the memory into which the
 //! kernel writes the records of one or more events. A [`ThreadClock`] counts the CPU time of one
-//! thread, and a [`Budget`] wakes a reader when a thread has used an amount of it. [`wait()`](crate::wait::wait)
-//! sleeps until a ring has filled to its watermark.
+//! thread, and a [`Budget`] wakes a reader when a thread has used an amount of it. [`ThreadEvents`]
+//! are the system calls, page faults and switches of one thread, with copies of its stack.
+//! [`wait()`](crate::wait::wait) sleeps until a ring has filled to its watermark.
 
 mod attr;
 mod event;
 mod limit;
 mod ring;
 mod thread_clock;
+mod thread_events;
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -21,6 +23,7 @@ pub use event::{Count, CpuEvent};
 pub use limit::OpenFileLimit;
 pub use ring::{Drained, RawRecord, Ring};
 pub use thread_clock::{Budget, ThreadClock};
+pub use thread_events::{CallIds, ThreadEvents, ThreadRecord};
 
 /// `PERF_FLAG_FD_CLOEXEC`
 const FLAG_FD_CLOEXEC: libc::c_ulong = 8;

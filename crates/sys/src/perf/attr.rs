@@ -67,6 +67,9 @@ const SAMPLE_ADDRESS: u64 = 1 << 3;
 const SAMPLE_CALLCHAIN: u64 = 1 << 5;
 const SAMPLE_PERIOD: u64 = 1 << 8;
 const SAMPLE_RAW: u64 = 1 << 10;
+const SAMPLE_REGISTERS_USER: u64 = 1 << 12;
+const SAMPLE_STACK_USER: u64 = 1 << 13;
+const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 
 /// `PERF_FORMAT_LOST`, since Linux 6.0.
 const FORMAT_LOST: u64 = 1 << 4;
@@ -80,6 +83,7 @@ const SAMPLE_ID_ALL: u64 = 1 << 18;
 const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
 const REMOVE_ON_EXEC: u64 = 1 << 36;
 const SIGTRAP: u64 = 1 << 37;
 
@@ -136,6 +140,58 @@ impl Attr {
             read_format: 0,
             flags: USE_CLOCKID,
             ..Self::stamped()
+        }
+    }
+
+    /// Records the switches of a thread; the owner of a ring, which wakes nobody. Every record of
+    /// the ring says of which event it is.
+    pub(super) fn switches() -> Self {
+        let mut attr = Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_DUMMY,
+            sample_type: SAMPLE_IDENTIFIER | SAMPLE_TIME,
+            wakeup_watermark: u32::MAX,
+            ..Self::stamped()
+        };
+        attr.flags |= CONTEXT_SWITCH | WATERMARK;
+        attr
+    }
+
+    /// Records every occurrence of a tracepoint in a ring of [`Self::switches`].
+    pub(super) fn identified_tracepoint(id: u32) -> Self {
+        Self {
+            kind: TYPE_TRACEPOINT,
+            config: u64::from(id),
+            sample_period: 1,
+            sample_type: SAMPLE_IDENTIFIER | SAMPLE_TIME,
+            ..Self::stamped()
+        }
+    }
+
+    /// The same with the tracepoint's own record.
+    pub(super) fn with_content(self) -> Self {
+        Self { sample_type: self.sample_type | SAMPLE_RAW, ..self }
+    }
+
+    /// Records every page fault with its address in a ring of [`Self::switches`].
+    pub(super) fn page_faults() -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_PAGE_FAULTS,
+            sample_period: 1,
+            sample_type: SAMPLE_IDENTIFIER | SAMPLE_TIME | SAMPLE_ADDRESS,
+            ..Self::stamped()
+        }
+    }
+
+    /// The same with the registers of user mode whose bits are set, and a copy of the stack of at
+    /// most `stack` bytes, a multiple of 8 below 64 KiB.
+    pub(super) fn with_stack(self, registers: u64, stack: u16) -> Self {
+        Self {
+            sample_type: self.sample_type | SAMPLE_REGISTERS_USER | SAMPLE_STACK_USER,
+            sample_regs_user: registers,
+            sample_stack_user: u32::from(stack),
+            ..self
         }
     }
 
