@@ -24,6 +24,7 @@ use tactus_model::violation::{CodePlace, LintReport, ViolationTally};
 use tactus_record::live::RecordError;
 use tactus_record::thread::{Did, ThreadRecorder, ThreadRecording};
 use tactus_sys::perf::OpenFileLimit;
+use tactus_sys::section::STACK_MAX;
 use tactus_sys::system_call;
 
 use crate::{Error, Result};
@@ -202,7 +203,12 @@ struct Life {
     found: Found,
     recorder: ThreadRecorder,
     finder: SectionFinder,
+    /// How often its stack was brought in.
+    brought_in: u32,
 }
+
+/// The most times that a thread's stack is brought in.
+const BROUGHT_IN_MAX: u32 = 16;
 
 impl Watch {
     fn add(
@@ -219,14 +225,23 @@ impl Watch {
         // While the process lives, it shows which files it has mapped.
         self.codes.entry(found.process).or_insert_with(|| Code::of_process(found.process)).look();
         self.faults_in_kernel |= recorder.has_faults_in_kernel();
-        self.lives.push(Life { found, recorder, finder });
+        self.lives.push(Life { found, recorder, finder, brought_in: 0 });
     }
 
     /// Reads what the threads did since the last call.
     fn drain(&mut self) {
-        for Life { found, recorder, finder } in &mut self.lives {
+        for Life { found, recorder, finder, brought_in } in &mut self.lives {
             let Some(code) = self.codes.get_mut(&found.process) else { continue };
-            recorder.drain(|now, did| finder.take(now, step(did, code)));
+            recorder.drain(|now, did| {
+                if let Did::Enter { point, .. } | Did::Fault { point, .. } = did
+                    && (*brought_in == 0 || point.stack.len() < STACK_MAX)
+                    && *brought_in < BROUGHT_IN_MAX
+                {
+                    *brought_in += 1;
+                    code.bring_stack_in(point.registers.sp);
+                }
+                finder.take(now, step(did, code));
+            });
             for violation in finder.take_found() {
                 self.tally.add(&found.name, violation);
             }

@@ -4,8 +4,9 @@
 //! from the return of the system call in which the thread *waits* for its next period to its next
 //! wait. The wait is found as the period of jobs is (see [`crate::jobs`]): among the calls in
 //! which the thread sleeps, each at one place of the code, it is the one whose returns are regular
-//! by [`Period::find`]; if several are, the one in which the thread slept longest. If none is
-//! regular, it is the one in which the thread slept longest.
+//! by [`Period::find`]. A lock is the wait only if no other call is regular: a lock that is
+//! contended in each period returns regularly too. Among several, and if none is regular, it is
+//! the one in which the thread slept longest.
 //!
 //! Everything before the first return from the wait and after the last is not in a section: a
 //! program may prepare and clean up. Without system calls, a section is any time awake after the
@@ -26,6 +27,9 @@ const CANDIDATES_MAX: usize = 256;
 
 /// How many spacings are kept of each.
 const SPACINGS_MAX: usize = 64;
+
+/// The calls that only sleep.
+const SLEEPS: [&str; 2] = ["clock_nanosleep", "nanosleep"];
 
 /// How many acts are kept while the wait is not known; beyond it, it is found among them.
 const PENDING_MAX: usize = 1 << 14;
@@ -123,6 +127,7 @@ enum Act {
 /// A call that may be the wait.
 #[derive(Debug)]
 struct Candidate {
+    kind: ViolationKind,
     what: String,
     slept: Nanos,
     returned: Instant<Monotonic>,
@@ -185,7 +190,7 @@ impl SectionFinder {
         let OpenCall { call, began, slept, faults, .. } = open;
         let Call { number, kind, what, at } = call;
         if self.wait.is_none() {
-            self.learn(number, &what, &at, slept, now);
+            self.learn(now, slept, number, kind, (&what, &at));
         }
         let took = Some(now - began);
         let occurrence = Occurrence { kind, what, at, when: began, took };
@@ -208,11 +213,11 @@ impl SectionFinder {
 
     fn learn(
         &mut self,
-        number: i64,
-        what: &str,
-        at: &CodePlace,
-        slept: Nanos,
         now: Instant<Monotonic>,
+        slept: Nanos,
+        number: i64,
+        kind: ViolationKind,
+        (what, at): (&str, &CodePlace),
     ) {
         if self.given.is_some_and(|given| given != number) {
             return;
@@ -226,10 +231,10 @@ impl SectionFinder {
                 }
                 (candidate.returned, candidate.slept) = (now, candidate.slept + slept);
             }
-            // A call that never sleeps is no wait.
-            None if slept > Nanos::ZERO && !is_full => {
+            // A call that never sleeps is no wait, unless it is late.
+            None if (slept > Nanos::ZERO || SLEEPS.contains(&what)) && !is_full => {
                 let (what, spacings) = (what.to_owned(), Vec::new());
-                let candidate = Candidate { what, slept, returned: now, spacings };
+                let candidate = Candidate { kind, what, slept, returned: now, spacings };
                 self.candidates.insert(key, candidate);
             }
             None => {}
@@ -247,10 +252,10 @@ impl SectionFinder {
     /// Chooses the wait, and takes again what the thread did so far.
     fn decide(&mut self) {
         let period = |candidate: &Candidate| Period::find(&candidate.spacings).ok();
-        let best = self
-            .candidates
-            .iter()
-            .max_by_key(|(_, candidate)| (period(candidate).is_some(), candidate.slept));
+        let best = self.candidates.iter().max_by_key(|(_, candidate)| {
+            let is_lock = candidate.kind == ViolationKind::ContendedLock;
+            (period(candidate).is_some(), !is_lock, candidate.slept)
+        });
         let Some(((number, at), candidate)) = best else { return self.pending.clear() };
         let (call, period) = (candidate.what.clone(), period(candidate));
         self.wait = Some((*number, Wait { call, at: at.clone(), period }));

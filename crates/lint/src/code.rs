@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,7 @@ use framehop::{
     UnwinderNative,
 };
 use tactus_model::violation::CodePlace;
-use tactus_sys::section::Registers;
+use tactus_sys::section::{Registers, STACK_MAX};
 
 use crate::file::{Bytes, ObjectFile};
 use crate::frame::{Frame, place};
@@ -24,6 +26,12 @@ const KNOWN_MAX: usize = 1 << 16;
 
 /// The least time between two looks at the memory of a process.
 const REFRESH: Duration = Duration::from_millis(20);
+
+/// How far below a stack pointer the stack is brought in: calls may go as deep.
+const BROUGHT_IN: u64 = 64 << 10;
+
+/// The least size of a page.
+const PAGE: usize = 4096;
 
 /// Unwinds stacks of a process and names its functions and lines. It reads files: not for
 /// real-time threads.
@@ -134,6 +142,21 @@ impl Code {
             frames.extend_from_slice(self.frames(address));
         }
         place(&frames)
+    }
+
+    /// Brings the stack around a stack pointer into memory. perf copies a stack only up to the first
+    /// page that was never touched, which can lie within a large frame.
+    ///
+    /// It changes nothing for the process: the first write to such a page is a page fault as before.
+    pub fn bring_stack_in(&self, sp: u64) {
+        let Some(map) = self.maps.at(sp) else { return };
+        let Ok(memory) = File::open(format!("{}/mem", self.process)) else { return };
+        let start = map.addresses.start.max(sp.saturating_sub(BROUGHT_IN));
+        let end = map.addresses.end.min(sp.saturating_add(STACK_MAX as u64));
+        for page in (start..end).step_by(PAGE) {
+            // What cannot be read will not be copied either.
+            let _ = memory.read_at(&mut [0], page);
+        }
     }
 
     /// The addresses of a call chain, innermost first, each inside of the instruction that calls.

@@ -28,9 +28,8 @@ pub fn violations_text(report: &LintReport, options: &TableOptions) -> String {
         let more = format::counted(*unplaced, "more violation");
         format!("{more} came too fast to find the lines.")
     });
-    let cut = (*interrupted > 0).then(|| {
-        format!("Watched only in part: {}.", format::counted(*interrupted, "section"))
-    });
+    let cut = (*interrupted > 0)
+        .then(|| format!("Watched only in part: {}.", format::counted(*interrupted, "section")));
     let unseen = unseen.iter().map(|unseen| {
         let fix = unseen.fix.as_ref().map(|fix| format!(" fix: {fix}")).unwrap_or_default();
         format!("Not seen: {}, because {}.{fix}", unseen.asked, unseen.reason)

@@ -9,6 +9,7 @@ struct Thread {
 const NANOSLEEP: i64 = 230;
 const OPENAT: i64 = 257;
 const POLL: i64 = 7;
+const FUTEX: i64 = 202;
 
 fn place(line: u32) -> CodePlace {
     CodePlace { line: Some(line), ..CodePlace::default() }
@@ -25,7 +26,11 @@ impl Thread {
 
     /// A call that sleeps for `sleeps` µs.
     fn call(&mut self, number: i64, line: u32, sleeps: u64) {
-        let (kind, at) = (ViolationKind::SystemCall, place(line));
+        let kind = match number {
+            FUTEX => ViolationKind::ContendedLock,
+            _ => ViolationKind::SystemCall,
+        };
+        let at = place(line);
         self.step(Step::Enter(Call { number, kind, what: format!("call {number}"), at }));
         if sleeps > 0 {
             self.step(Step::Out { preempted: false });
@@ -76,6 +81,19 @@ fn of_two_regular_sleeps_the_longer_is_the_wait() {
     }
     assert!(thread.lines().iter().all(|line| *line == 11));
     assert_eq!(thread.finder.sections(), 39);
+}
+
+#[test]
+fn a_lock_that_is_contended_in_each_period_is_not_the_wait() {
+    let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
+    for _ in 0..40 {
+        thread.call(NANOSLEEP, 10, 300);
+        thread.call(FUTEX, 11, 700);
+    }
+    assert!(thread.lines().iter().all(|line| *line == 11));
+    let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
+    (0..40).for_each(|_| thread.call(FUTEX, 11, 700));
+    assert_eq!((thread.lines(), thread.finder.sections()), (Vec::new(), 39));
 }
 
 #[test]
