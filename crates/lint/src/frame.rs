@@ -77,7 +77,10 @@ pub(crate) fn place(frames: &[Frame]) -> CodePlace {
         .or_else(|| frames.iter().find(|frame| outside(frame) && frame.has_line()))
         .or_else(|| frames.iter().find(|frame| outside(frame)))
         .or(frames.first());
-    found.map(|frame| frame.place.clone()).unwrap_or_default()
+    let place = found.map(|frame| frame.place.clone()).unwrap_or_default();
+    // Several instructions of one line are one place.
+    let code = place.code.filter(|_| place.line.is_none());
+    CodePlace { code, ..place }
 }
 
 #[cfg(test)]

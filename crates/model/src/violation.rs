@@ -45,7 +45,7 @@ pub struct CodePlace {
     /// The line, from 1.
     pub line: Option<u32>,
     /// The file name of the program or library, with the offset of the code in it, e.g.
-    /// `servo+0x1f3a`; `None` if the address is in no file.
+    /// `servo+0x1f3a`; `None` if the line is known, or the address is in no file.
     pub code: Option<String>,
 }
 

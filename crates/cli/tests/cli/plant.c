@@ -18,6 +18,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char **plants;
 static int rounds, holds;
 static volatile int done;
+/* Volatile: the compiler removes an allocation that nobody can see. */
+static void *volatile big;
 static FILE *out;
 
 static int has(const char *name)
@@ -33,7 +35,7 @@ static __attribute__((noinline)) void violate(int round, char *fresh)
 	if (round % 10 == 3 && has("open"))
 		close(open("/dev/null", O_RDONLY)); /* PLANT open */
 	if (round % 10 == 4 && has("malloc"))
-		free(malloc(64 << 20)); /* PLANT malloc */
+		big = malloc(64 << 20), free(big); /* PLANT malloc */
 	if (has("touch"))
 		fresh[(size_t)round * PAGE] = 1; /* PLANT touch */
 	if (round % 10 == 5 && has("printf"))
