@@ -15,9 +15,7 @@ fn watched(options: &Options, body: impl FnOnce(&mut Watcher) + Send) -> Vec<Act
         scope.spawn(|| {
             let mut watcher = Watcher::new(options, ring).unwrap();
             let calls = watcher.calls.map_err(|error| error.to_string());
-            if options.calls && require(Need::Machine, calls).is_some() {
-                body(&mut watcher);
-            } else if !options.calls {
+            if !options.calls || require(Need::Machine, calls).is_some() {
                 body(&mut watcher);
             }
         });
