@@ -191,14 +191,14 @@ fn runs(process: i32, name: &Name) -> bool {
 }
 
 /// What the kernel says of a thread that has not ended.
-struct Status {
+pub(crate) struct Status {
     name: String,
     process: i32,
 }
 
 impl Status {
     /// The status of a thread; `None` if it has ended, even if nobody has waited for it.
-    fn of(thread: i32) -> Option<Self> {
+    pub(crate) fn of(thread: i32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
         let value = |key: &str| text.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         if value("State:")?.starts_with(['Z', 'X']) {
@@ -237,7 +237,7 @@ fn of_cgroup(directory: &Path) -> Result<Vec<i32>> {
 }
 
 /// The threads of a process; none if it is gone.
-fn threads_of(process: i32) -> Vec<i32> {
+pub(crate) fn threads_of(process: i32) -> Vec<i32> {
     numbers(Path::new(&format!("/proc/{process}/task")))
 }
 

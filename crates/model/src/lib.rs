@@ -42,3 +42,4 @@ pub mod time;
 pub mod traced;
 pub mod until;
 pub mod varint;
+pub mod violation;

@@ -27,6 +27,7 @@ mod table;
 mod tail;
 mod until;
 mod verdict;
+mod violations;
 mod wrap;
 
 #[cfg(test)]
@@ -65,3 +66,4 @@ pub use table::{
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use until::{narrowing_line, rounds_taken_text, rounds_text, until_text};
 pub use verdict::verdict_text;
+pub use violations::violations_text;

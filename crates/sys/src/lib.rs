@@ -38,6 +38,7 @@ pub mod port;
 pub mod process;
 pub mod pty;
 pub mod sched;
+pub mod section;
 pub mod serial_port;
 pub mod setting;
 pub mod shared_memory;
