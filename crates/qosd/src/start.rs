@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use tactus_model::recording::ThreadId;
-use tactus_sys::{SysError, facts, process};
+use tactus_sys::{SysError, facts, local_socket, process};
 
 use crate::ledger::is_trusted;
 use crate::policy::{BadPolicy, Names, POLICY_BYTES};
@@ -107,7 +107,7 @@ pub fn start(places: &Places) -> Result<(Server, Found), NotStarted> {
     let socket = |error| NotStarted::Socket { path: places.socket.clone(), error };
     let listening: UnixListener = match activated {
         Some(listener) => listener,
-        None => listener::bind(&places.socket).map_err(socket)?,
+        None => local_socket::listen(&places.socket).map_err(socket)?,
     };
     let server = Server::new(listening, manager, policy.clone(), cpus).map_err(socket)?;
     Ok((server, Found { capacity, cpus, is_activated, returned, policy }))

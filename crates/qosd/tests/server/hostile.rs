@@ -101,7 +101,7 @@ fn a_descriptor_that_is_no_thread_is_refused() {
         "method": "org.tactus.qos.Reserve",
         "parameters": { "need": need(1), "descriptor": 0 },
     });
-    local_socket::send(&stream, &encode(&message), Some(file.as_fd())).unwrap();
+    local_socket::send(&stream, &encode(&message), &[file.as_fd()]).unwrap();
     let reply = call(&mut stream, &json!({ "method": "org.tactus.qos.Status" }));
     assert_eq!(reply["error"], "org.tactus.qos.BadThread", "{reply}");
 }
@@ -113,7 +113,7 @@ fn a_flood_of_descriptors_closes_the_connection() {
     let file = std::fs::File::open("/dev/null").unwrap();
     let status = encode(&json!({ "method": "org.tactus.qos.Status", "oneway": true }));
     for _ in 0..100 {
-        if local_socket::send(&stream, &status, Some(file.as_fd())).is_err() {
+        if local_socket::send(&stream, &status, &[file.as_fd()]).is_err() {
             break;
         }
     }
