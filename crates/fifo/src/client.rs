@@ -19,6 +19,44 @@ use crate::{Element, Ended, NotWritten, OpenError, Received, Sent, Separation};
 /// How long the broker may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What the broker gives a peer.
+#[derive(Debug)]
+pub struct Introduced {
+    /// Notices come and doorbells go here, one byte each. It ends with the real-time side.
+    pub stream: UnixStream,
+    /// The parameters.
+    pub introduction: Introduction,
+    /// The memory of the real-time side, if the peer reads any; then that of the peer, if it writes
+    /// any.
+    pub files: Vec<OwnedFd>,
+}
+
+/// Requests a channel of the broker at `socket`.
+///
+/// # Errors
+/// There is no broker, or it refuses.
+pub fn introduce(socket: &Path, request: &Request) -> Result<Introduced, OpenError> {
+    let failed = |error| OpenError::Socket { path: socket.display().to_string(), error };
+    let stream = UnixStream::connect(socket).map_err(failed)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    let line = tactus_wire::encode(request, MESSAGE_BYTES)
+        .map_err(|error| OpenError::Protocol(error.to_string()))?;
+    // A broker that does not permit this user may have answered and closed already.
+    let _ = local_socket::send(&stream, &line, &[]);
+    let (line, files) = receive(&stream).map_err(|error| match error {
+        Failed::Socket(error) => failed(error),
+        Failed::TooLong => OpenError::Protocol("its reply is too long".to_owned()),
+    })?;
+    let reply = tactus_wire::parse(&line);
+    match reply.map_err(|error| OpenError::Protocol(error.to_string()))? {
+        Reply::Refused(refusal) => Err(refusal.into()),
+        Reply::Introduced(introduction) => {
+            stream.set_nonblocking(true).map_err(failed)?;
+            Ok(Introduced { stream, introduction, files })
+        }
+    }
+}
+
 /// A connection on which notices come.
 #[derive(Debug)]
 struct Line {
@@ -35,27 +73,10 @@ impl Line {
         name: &str,
         role: Role,
     ) -> Result<(Self, Vec<OwnedFd>), OpenError> {
-        let failed = |error| OpenError::Socket { path: socket.display().to_string(), error };
-        let stream = UnixStream::connect(socket).map_err(failed)?;
-        stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
         let (name, element) = (name.to_owned(), T::LAYOUT.to_owned());
         let request = Request { version: VERSION, name, role, element, bytes: size_of::<T>() };
-        let line = tactus_wire::encode(&request, MESSAGE_BYTES)
-            .map_err(|error| OpenError::Protocol(error.to_string()))?;
-        // A broker that does not permit this user may have answered and closed already.
-        let _ = local_socket::send(&stream, &line, &[]);
-        let (line, files) = receive(&stream).map_err(|error| match error {
-            Failed::Socket(error) => failed(error),
-            Failed::TooLong => OpenError::Protocol("its reply is too long".to_owned()),
-        })?;
-        let reply = tactus_wire::parse(&line);
-        match reply.map_err(|error| OpenError::Protocol(error.to_string()))? {
-            Reply::Refused(refusal) => Err(refusal.into()),
-            Reply::Introduced(introduction) => {
-                stream.set_nonblocking(true).map_err(failed)?;
-                Ok((Self { stream, introduction, has_ended: false }, files))
-            }
-        }
+        let Introduced { stream, introduction, files } = introduce(socket, &request)?;
+        Ok((Self { stream, introduction, has_ended: false }, files))
     }
 
     /// The layout of the channel, by the introduction.

@@ -59,7 +59,7 @@ mod separation;
 pub use bell::CHANNELS_MAX;
 pub use broker::{Broker, Builder};
 pub use bytemuck;
-pub use client::{FifoReader, FifoWriter, SharedReader, SharedWriter};
+pub use client::{FifoReader, FifoWriter, Introduced, SharedReader, SharedWriter, introduce};
 pub use element::{Element, LAYOUT_BYTES_MAX};
 pub use error::{
     Ended, Full, NotWritten, OfferError, OpenError, Received, Sent, SizeError, StartError,

@@ -9,7 +9,9 @@
 //! | [`Sealed`] | the process that creates it | write, truncate, punch holes, collapse pages |
 //! | [`Secret`] | the peer | truncate, punch holes, collapse pages |
 
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+mod attack;
+
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -20,6 +22,9 @@ use crate::error::{Errno, SysError};
 
 /// The size of a huge page, in bytes. Sealed memory takes whole ones.
 const HUGE_PAGE: usize = 2 << 20;
+
+/// The words of the smallest page of any machine.
+const PAGE_WORDS: usize = 4096 / size_of::<AtomicU64>();
 
 /// `SECRETMEM_MAGIC`
 const SECRET_MAGIC: i64 = 0x5345_434d;
@@ -55,8 +60,9 @@ impl WritableWords {
     pub fn map(file: impl AsFd, count: usize) -> Result<Self, SysError> {
         require_constant_size(&file, count)?;
         let words = Words::map(&file, count, ProtFlags::READ | ProtFlags::WRITE)?;
-        words.advise(Advice::LinuxPopulateWrite)?;
-        Ok(Self(words))
+        let words = Self(words);
+        words.touch();
+        Ok(words)
     }
 
     /// The words.
@@ -65,6 +71,13 @@ impl WritableWords {
         // long as `self` and has a constant size; any bits are a valid `AtomicU64`, and every
         // process accesses them atomically.
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.count) }
+    }
+
+    /// Brings in all pages, and changes none. Secret memory refuses `MADV_POPULATE_WRITE`.
+    fn touch(&self) {
+        for page in self.words().chunks(PAGE_WORDS) {
+            page[0].fetch_or(0, Ordering::Relaxed);
+        }
     }
 
     /// Leaves writing to the peer from now on.
@@ -81,8 +94,11 @@ impl ReadableWords {
     pub fn map(file: impl AsFd, count: usize) -> Result<Self, SysError> {
         require_constant_size(&file, count)?;
         let words = Words::map(&file, count, ProtFlags::READ)?;
-        words.advise(Advice::LinuxPopulateRead)?;
-        Ok(Self(words))
+        let words = Self(words);
+        for page in (0..count).step_by(PAGE_WORDS) {
+            words.load(page);
+        }
+        Ok(words)
     }
 
     /// Reads a word, which the peer may change at any time. What it wrote before it
@@ -216,16 +232,17 @@ impl Sealed {
             Err(error) if error.errno == Errno::INVAL => Ok(()),
             collapsed => collapsed,
         };
-        words.advise(Advice::LinuxPopulateWrite)?;
         let locked = words.lock();
         let named = SysError::of("fcntl");
         let seals = SealFlags::FUTURE_WRITE | SealFlags::SEAL;
         rustix::fs::fcntl_add_seals(&file, seals).map_err(named)?;
         // Peers get a file that cannot be opened for writing again.
-        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let read_only = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let file = read_only.map_err(SysError::of("open"))?;
-        Ok(Self { words: WritableWords(words), file, collapsed, locked })
+        let words = WritableWords(words);
+        words.touch();
+        Ok(Self { words, file, collapsed, locked })
     }
 }
 
@@ -251,31 +268,31 @@ impl Secret {
     /// # Errors
     /// `EMFILE`, `ENFILE`, `ENOMEM`.
     pub fn create(count: usize) -> Result<Self, SysError> {
-        match Self::secret(count) {
-            Ok((file, words)) => Ok(Self { words: WritableWords(words), file, is_secret: Ok(()) }),
-            Err(reason) => {
-                let access = ProtFlags::READ | ProtFlags::WRITE;
-                let (file, words) = memfd(bytes_of(count)?, SealFlags::SEAL, |file| {
-                    Words::map(file, count, access)
-                })?;
-                words.advise(Advice::LinuxPopulateWrite)?;
-                Ok(Self { words: WritableWords(words), file, is_secret: Err(reason) })
-            }
-        }
+        let length = bytes_of(count)?;
+        let map = |file: &OwnedFd| Words::map(file, count, ProtFlags::READ | ProtFlags::WRITE);
+        let ((file, words), is_secret) = match secret(length, map) {
+            Ok(secret) => (secret, Ok(())),
+            Err(reason) => (memfd(length, SealFlags::SEAL, map)?, Err(reason)),
+        };
+        let words = WritableWords(words);
+        words.touch();
+        Ok(Self { words, file, is_secret })
     }
+}
 
-    fn secret(count: usize) -> Result<(OwnedFd, Words), SysError> {
-        let flags = libc::O_CLOEXEC as libc::c_uint;
-        // SAFETY: memfd_secret accesses no memory.
-        let file = unsafe { libc::syscall(libc::SYS_memfd_secret, flags) };
-        let file = SysError::check("memfd_secret", file)?;
-        // SAFETY: the kernel has just created this descriptor, and nothing else uses it.
-        let file = unsafe { OwnedFd::from_raw_fd(file as i32) };
-        rustix::fs::ftruncate(&file, bytes_of(count)? as u64).map_err(SysError::of("ftruncate"))?;
-        let words = Words::map(&file, count, ProtFlags::READ | ProtFlags::WRITE)?;
-        words.advise(Advice::LinuxPopulateWrite)?;
-        Ok((file, words))
-    }
+/// Makes a file of secret memory, and maps it.
+fn secret(
+    length: usize,
+    map: impl FnOnce(&OwnedFd) -> Result<Words, SysError>,
+) -> Result<(OwnedFd, Words), SysError> {
+    // SAFETY: memfd_secret accesses no memory.
+    let file = unsafe { libc::syscall(libc::SYS_memfd_secret, libc::O_CLOEXEC as libc::c_uint) };
+    let file = SysError::check("memfd_secret", file)?;
+    // SAFETY: the kernel has just created this descriptor, and nothing else uses it.
+    let file = unsafe { OwnedFd::from_raw_fd(file as i32) };
+    rustix::fs::ftruncate(&file, length as u64).map_err(SysError::of("ftruncate"))?;
+    let words = map(&file)?;
+    Ok((file, words))
 }
 
 /// Makes a file of a constant size that only this user may open again, and maps it.
@@ -350,10 +367,7 @@ mod tests {
         peer.words()[599].store(7, Ordering::Release);
         assert!(punch(&secret.file).is_err());
         assert!(rustix::fs::ftruncate(&secret.file, 0).is_err());
-        // SAFETY: if it worked, the words of `peer` would be zero, which is valid.
-        let removed =
-            unsafe { rustix::mm::madvise(peer.0.start.as_ptr().cast(), 4096, Advice::LinuxRemove) };
-        assert!(removed.is_err());
+        assert!(peer.attempt_removal().is_err());
         assert_eq!(secret.words.into_readable().load(599), 7);
     }
 

@@ -6,24 +6,18 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tactus_fifo::message::{Reply, Request, Role, VERSION};
-use tactus_sys::local_socket;
+use tactus_fifo::message::{Request, Role, VERSION};
+use tactus_fifo::{Introduced, introduce};
 use tactus_sys::peer_memory::WritableWords;
 
 use crate::{Place, eventually, reader};
 
 /// Opens a FIFO of numbers by hand. Returns the connection and the memory to write.
 fn open(socket: &Path, role: Role, words: usize) -> (UnixStream, WritableWords) {
-    let stream = UnixStream::connect(socket).unwrap();
     let (name, element) = ("numbers".to_owned(), "u64".to_owned());
     let request = Request { version: VERSION, name, role, element, bytes: 8 };
-    (&stream).write_all(&tactus_wire::encode(&request, 4096).unwrap()).unwrap();
-    let mut buffer = [0; 4096];
-    let received = local_socket::receive(&stream, &mut buffer, true).unwrap();
-    let reply =
-        tactus_wire::parse(buffer[..received.count].split(|byte| *byte == b'\n').next().unwrap());
-    assert!(matches!(reply.unwrap(), Reply::Introduced(_)));
-    (stream, WritableWords::map(&received.descriptors[1], words).unwrap())
+    let Introduced { stream, files, .. } = introduce(socket, &request).unwrap();
+    (stream, WritableWords::map(&files[1], words).unwrap())
 }
 
 #[test]
@@ -132,7 +126,8 @@ fn garbage_floods_and_silence_end_the_connection_and_nothing_else() {
     let last = closes(many.into_iter().next_back().unwrap());
     assert!(last.contains("too many connections"), "{last}");
     assert_eq!(closes(silent), "");
-    let mut reader = eventually(|| tactus_fifo::FifoReader::open(&place.socket, "numbers").ok());
+    let mut reader =
+        eventually(|| tactus_fifo::FifoReader::<u64>::open(&place.socket, "numbers").ok());
     sender.try_push(&7).unwrap();
     assert_eq!(reader.read(), Ok(7));
 }
