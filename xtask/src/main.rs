@@ -6,6 +6,7 @@ mod attacks;
 mod coverage;
 mod cyclictest;
 mod dist;
+mod fifo_peers;
 mod floor;
 mod generated;
 mod rtkit;
@@ -40,6 +41,8 @@ usage: cargo xtask CHORE
   attacks [--seconds S]
                       attack the real-time side of FIFOs as another user, 60 s each or as given, beside
                       decent peers, and print the tails and the longest push and pop (root, two CPUs)
+  fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
+                      each or as given (root, two CPUs; builds 60 crates the first time)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -68,6 +71,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["attacks"] => attacks::run(&repository(), "60")?,
         ["attacks", "--seconds", seconds] => attacks::run(&repository(), seconds)?,
+        ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
+        ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

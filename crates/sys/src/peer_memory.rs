@@ -27,7 +27,7 @@ const HUGE_PAGE: usize = 2 << 20;
 const PAGE_WORDS: usize = 4096 / size_of::<AtomicU64>();
 
 /// `SECRETMEM_MAGIC`
-const SECRET_MAGIC: i64 = 0x5345_434d;
+const SECRET_MAGIC: rustix::fs::FsWord = 0x5345_434d;
 
 /// Words that this process writes, and a peer may read.
 #[derive(Debug)]
@@ -315,7 +315,7 @@ fn memfd(
 /// Checks that nobody can truncate a file of at least `count` words.
 fn require_constant_size(file: impl AsFd, count: usize) -> Result<(), SysError> {
     let size = rustix::fs::fstat(&file).map_err(SysError::of("fstat"))?.st_size;
-    let is_secret = || rustix::fs::fstatfs(&file).is_ok_and(|fs| fs.f_type as i64 == SECRET_MAGIC);
+    let is_secret = || rustix::fs::fstatfs(&file).is_ok_and(|fs| fs.f_type == SECRET_MAGIC);
     let is_sealed =
         rustix::fs::fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
     if size.cast_unsigned() < bytes_of(count)? as u64 || !(is_sealed || is_secret()) {

@@ -170,6 +170,9 @@ fn needs_root_no_attack_holds_the_real_time_side() {
     });
     let only = std::env::var("TACTUS_ATTACK").ok();
     let victim = Victim::start(list(first), list(last));
+    if let [weakness, ..] = victim.weaknesses() {
+        return skip(Need::Machine, weakness);
+    }
     let mut random = SplitMix64::new(7);
     let mut rows = Vec::new();
     for (name, _) in ATTACKS {
@@ -184,6 +187,9 @@ fn needs_root_no_attack_holds_the_real_time_side() {
     }
     print(&rows);
     for (name, row) in &rows {
-        assert_eq!(row.attack.held, 0, "{name}: operations slept or faulted");
+        // The kernel may migrate a locked page, which is a fault too. An attack that has an effect
+        // holds every second period.
+        let (held, periods) = (row.attack.held, row.attack.late.count());
+        assert!(held * 50 <= periods, "{name}: {held} of {periods} periods slept or faulted");
     }
 }

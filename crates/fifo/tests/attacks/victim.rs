@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as WallInstant};
 
-use tactus_fifo::{BlockReader, BlockWriter, Broker, Received, Sent};
+use tactus_fifo::{BlockReader, BlockWriter, Broker, Received, Sent, Weakness};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::result::TaskUsage;
@@ -80,7 +80,8 @@ impl Victim {
             .allow_user(NOBODY)
             .require_other_user()
             .priority(priority(79))
-            .cpus(broker);
+            .cpus(broker)
+            .relay(own.clone());
         let channels = Channels {
             state: offers.fifo_out("state", 256).unwrap(),
             command: offers.fifo_in("command", 64).unwrap(),
@@ -88,11 +89,15 @@ impl Victim {
             target: offers.block_in("target").unwrap(),
         };
         let broker = offers.start().unwrap();
-        println!("weaknesses: {:?}", broker.weaknesses());
         let (blocks, wanted) = channel();
         let (results, found) = channel();
         let thread = std::thread::spawn(move || serve(channels, &own, &wanted, &results));
         Self { folder, broker, blocks: Some(blocks), found, thread: Some(thread) }
+    }
+
+    /// What the machine does not grant.
+    pub fn weaknesses(&self) -> &[Weakness] {
+        self.broker.weaknesses()
     }
 
     pub fn socket(&self) -> PathBuf {
