@@ -8,14 +8,15 @@ use std::thread::{self, JoinHandle};
 
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::{RealtimePriority, Scheduling};
-use tactus_sys::peer_memory::{Sealed, Secret};
+use tactus_sys::peer_memory::{Sealed, Secret, WritableWords};
 use tactus_sys::private_futex::Signal;
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, affinity, local_socket, process, sched};
 
 use crate::bell::{Bell, Cord};
 use crate::book::{Book, Offered};
-use crate::door::{Channel, Door, PeerMemory};
+use crate::channel::{Channel, PeerMemory};
+use crate::door::Door;
 use crate::guests::Guests;
 use crate::handover::Handover;
 use crate::latest::LatestWriter;
@@ -127,7 +128,7 @@ impl Builder {
         Ok(Receiver::new(RingReader::new(own, layout, 0), handover, arrivals))
     }
 
-    /// Offers a block that peers read, at most 32 at a time.
+    /// Offers a block that peers read, at most 32 of each user.
     ///
     /// # Errors
     /// The name or the size is not possible, or there is no memory.
@@ -158,7 +159,7 @@ impl Builder {
         layout: Layout,
         words: usize,
         peer: PeerMemory,
-    ) -> Result<(tactus_sys::peer_memory::WritableWords, usize), OfferError> {
+    ) -> Result<(WritableWords, usize), OfferError> {
         let offered = Offered {
             name: name.to_owned(),
             role,

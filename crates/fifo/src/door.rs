@@ -6,23 +6,20 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tactus_sys::peer_memory::{ReadableWords, Secret};
 use tactus_sys::poller::{Interest, Poller, Ready};
-use tactus_sys::private_futex::Signal;
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, local_socket};
 
+use crate::Separation;
 use crate::book::Book;
+use crate::channel::{Channel, PeerMemory};
 use crate::guests::{Guest, Guests, PeerReport};
-use crate::handover::{Handover, Peer};
-use crate::layout::{Layout, reader, writer};
 use crate::message::{Introduction, MESSAGE_BYTES, Refusal, Reply, Request, Role};
-use crate::{Separation, index};
 
 /// The most connections of all users, and of one.
 const CONNECTIONS_MAX: usize = 128;
@@ -46,78 +43,6 @@ const LISTENER: u64 = 0;
 const STOP: u64 = 1;
 /// The first connection.
 const CONNECTIONS: u64 = 2;
-
-/// The memory that the peer of a channel writes, and who reads it.
-#[derive(Debug)]
-pub(crate) enum PeerMemory {
-    /// A reader's index.
-    Reader(Arc<Handover>),
-    /// A writer's items; the signal wakes the real-time thread.
-    Writer(Arc<Handover>, Arc<Signal>),
-    /// None: any number of peers only read.
-    None,
-}
-
-/// A channel.
-#[derive(Debug)]
-pub(crate) struct Channel {
-    /// The memory of the real-time side, for peers.
-    file: OwnedFd,
-    /// The same, for the broker.
-    memory: ReadableWords,
-    layout: Layout,
-    peer: PeerMemory,
-    /// What the last peer wrote.
-    last: Option<ReadableWords>,
-}
-
-impl Channel {
-    /// The real-time side writes `words` words of `file`.
-    pub fn new(
-        file: OwnedFd,
-        words: usize,
-        layout: Layout,
-        peer: PeerMemory,
-    ) -> Result<Self, SysError> {
-        let memory = ReadableWords::map(&file, words)?;
-        Ok(Self { file, memory, layout, peer, last: None })
-    }
-
-    /// The index of the first item for the next reader.
-    fn start(&self) -> u64 {
-        let freed = self.memory.load(writer::FREED);
-        let shown = self.last.as_ref().map_or(freed, |last| last.load(reader::READ));
-        index::resume(freed, shown, self.memory.load(writer::WRITTEN))
-    }
-
-    /// Makes memory for a new peer, and hands it to the real-time side. Returns the index of the
-    /// peer's first item, and the file.
-    fn welcome(&mut self, session: u64) -> Result<(u64, Option<OwnedFd>), SysError> {
-        let words = match self.peer {
-            PeerMemory::None => return Ok((0, None)),
-            PeerMemory::Reader(_) => reader::COUNT,
-            PeerMemory::Writer(..) => self.layout.words(),
-        };
-        // Nobody who knew an earlier peer's memory can write to this.
-        let Secret { words: memory, file, .. } = Secret::create(words)?;
-        let mut start = 0;
-        match &self.peer {
-            PeerMemory::Reader(handover) => {
-                let watched = ReadableWords::map(&file, words)?;
-                start = self.start();
-                memory.words()[reader::READ].store(start, std::sync::atomic::Ordering::Release);
-                self.last = Some(watched);
-                handover.offer(Peer { words: memory.into_readable(), session });
-            }
-            PeerMemory::Writer(handover, arrivals) => {
-                handover.offer(Peer { words: memory.into_readable(), session });
-                arrivals.send();
-            }
-            PeerMemory::None => {}
-        }
-        Ok((start, Some(file)))
-    }
-}
 
 /// A connection.
 #[derive(Debug)]
@@ -325,58 +250,30 @@ impl Door {
 
     /// Answers a request.
     fn answer(&mut self, key: u64, line: &[u8]) -> Result<(), Closed> {
-        let connection = &self.connections[&key];
-        let (stream, separation) = (Arc::clone(&connection.stream), connection.separation);
-        let introduced = self.introduce(key, line, separation);
-        match introduced {
-            Err(refusal) => {
-                let _ = send(&stream, &Reply::Refused(refusal), &[]);
-                Err(Closed)
-            }
-            Ok((channel, introduction, file)) => {
-                let own = Some(self.channels[channel].file.as_fd());
-                // A block that a peer writes has nothing to read.
-                let is_read = self.book.channels()[channel].role != Role::WriteBlock;
-                let files: Vec<_> = own
-                    .filter(|_| is_read)
-                    .into_iter()
-                    .chain(file.as_ref().map(AsFd::as_fd))
-                    .collect();
-                send(&stream, &Reply::Introduced(introduction), &files)
-            }
-        }
-    }
-
-    fn introduce(
-        &mut self,
-        key: u64,
-        line: &[u8],
-        separation: Separation,
-    ) -> Result<(usize, Introduction, Option<OwnedFd>), Refusal> {
-        let request: Request = tactus_wire::parse(line)
-            .map_err(|error| Refusal::Invalid { reason: error.to_string() })?;
-        let channel = self.book.find(&request)?;
-        let name = request.name;
-        let is_shared = matches!(self.channels[channel].peer, PeerMemory::None);
+        let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
+        // No notice comes before the reply, and none for a later item is missing.
         let mut guests = self.guests.lock();
-        if let Some(other) = guests.iter().find(|other| other.channel == channel && !is_shared) {
-            let PeerReport { process, user, .. } = other.report;
-            return Err(Refusal::InUse { name, process, user });
-        }
-        // The number of the connection is never used again.
-        let (start, file) = self.channels[channel]
-            .welcome(key)
-            .map_err(|error| Refusal::Busy { reason: error.to_string() })?;
-        let capacity = self.channels[channel].layout.capacity;
-        // It was found by the caller.
-        if let Some(connection) = self.connections.get_mut(&key) {
-            connection.state = State::Introduced(channel);
-            let Connection { process, user, .. } = *connection;
-            let stream = Arc::clone(&connection.stream);
-            let report = PeerReport { name, process, user, separation };
-            guests.push(Guest { key, channel, stream, report });
-        }
-        Ok((channel, Introduction { capacity, start, session: key, separation }, file))
+        let introduced = introduce(&self.book, &mut self.channels, &guests, key, line);
+        let (number, start, file) = match introduced {
+            Ok(introduced) => introduced,
+            Err(refusal) => {
+                let _ = send(&connection.stream, &Reply::Refused(refusal), &[]);
+                return Err(Closed);
+            }
+        };
+        let (channel, offered) = (&self.channels[number], &self.book.channels()[number]);
+        let Connection { process, user, separation, .. } = *connection;
+        let introduction =
+            Introduction { capacity: channel.layout.capacity, start, session: key, separation };
+        // A block that a peer writes has nothing to read.
+        let own = (offered.role != Role::WriteBlock).then(|| channel.file.as_fd());
+        let files: Vec<_> = own.into_iter().chain(file.as_ref().map(AsFd::as_fd)).collect();
+        send(&connection.stream, &Reply::Introduced(introduction), &files)?;
+        connection.state = State::Introduced(number);
+        let stream = Arc::clone(&connection.stream);
+        let report = PeerReport { name: offered.name.clone(), process, user, separation };
+        guests.push(Guest { key, channel: number, stream, report });
+        Ok(())
     }
 
     fn close(&mut self, key: u64) {
@@ -385,6 +282,30 @@ impl Door {
             let _ = self.poller.remove(&*connection.stream);
         }
     }
+}
+
+/// Finds the channel of a request, and makes memory for the peer. Returns the number of the
+/// channel, the index of the first item, and the memory.
+fn introduce(
+    book: &Book,
+    channels: &mut [Channel],
+    guests: &[Guest],
+    key: u64,
+    line: &[u8],
+) -> Result<(usize, u64, Option<OwnedFd>), Refusal> {
+    let request: Request =
+        tactus_wire::parse(line).map_err(|error| Refusal::Invalid { reason: error.to_string() })?;
+    let number = book.find(&request)?;
+    let channel = &mut channels[number];
+    let is_shared = matches!(channel.peer, PeerMemory::None);
+    if let Some(other) = guests.iter().find(|other| other.channel == number && !is_shared) {
+        let PeerReport { process, user, .. } = other.report;
+        return Err(Refusal::InUse { name: request.name, process, user });
+    }
+    // The number of the connection is never used again.
+    let welcomed = channel.welcome(key);
+    let (start, file) = welcomed.map_err(|error| Refusal::Busy { reason: error.to_string() })?;
+    Ok((number, start, file))
 }
 
 /// Receives once, what is there, up to one byte more than a message.
@@ -412,11 +333,7 @@ fn line(received: &[u8]) -> Result<Option<Vec<u8>>, Closed> {
 }
 
 /// Sends a message in one piece: the buffer of a connection has room for many.
-fn send(
-    stream: &UnixStream,
-    reply: &Reply,
-    files: &[std::os::fd::BorrowedFd<'_>],
-) -> Result<(), Closed> {
+fn send(stream: &UnixStream, reply: &Reply, files: &[BorrowedFd<'_>]) -> Result<(), Closed> {
     let line = tactus_wire::encode(reply, MESSAGE_BYTES).map_err(|_| Closed)?;
     match local_socket::send(stream, &line, files) {
         Ok(count) if count == line.len() => Ok(()),

@@ -42,6 +42,7 @@
 mod bell;
 pub mod book;
 mod broker;
+mod channel;
 mod client;
 mod door;
 mod element;

@@ -95,7 +95,12 @@ impl Row {
 }
 
 /// Runs the blocks of an attack, in random order.
-fn compare(victim: &Victim, attack: &str, time: Duration, random: &mut SplitMix64) -> Row {
+fn compare(
+    victim: &Victim,
+    attack: &str,
+    (time, rounds): (Duration, u32),
+    random: &mut SplitMix64,
+) -> Row {
     let mut row = Row::default();
     let block = time / rounds;
     for _ in 0..rounds {
