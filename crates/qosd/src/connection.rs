@@ -232,7 +232,7 @@ impl Connection {
     /// The connection is to be closed.
     pub fn flush(&mut self, now: Moment) -> Result<(), Closed> {
         while !self.unsent.is_empty() {
-            match local_socket::send(&self.stream, &self.unsent, None) {
+            match local_socket::send(&self.stream, &self.unsent, &[]) {
                 Ok(count) => {
                     self.unsent.drain(..count);
                     self.stuck = None;

@@ -13,6 +13,7 @@ use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_qos::message::{Call, FollowReply, GrantReply, Reply};
 use tactus_qos::{Event, ReserveId};
+use tactus_sys::local_socket::SocketFile;
 use tactus_sys::poller::{Interest, Poller, Ready};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock, local_socket, process, thread};
@@ -21,7 +22,6 @@ use crate::allowance::Allowance;
 use crate::calls::{self, Answer};
 use crate::closer::Closer;
 use crate::connection::{Busy, Closed, Connection};
-use crate::listener::SocketFile;
 use crate::{Client, Manager, Moment, NotReserved, Notice, Policy, Subject, What};
 
 /// The most connections of all users.

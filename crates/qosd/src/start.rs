@@ -6,10 +6,10 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use tactus_sys::filesystem::open_regular;
+use tactus_sys::local_socket::{self, SocketFile};
 use tactus_sys::{SysError, clock, facts, process};
 
 use crate::ledger::is_trusted;
-use crate::listener::SocketFile;
 use crate::policy::{BadPolicy, Names, POLICY_BYTES};
 use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Returned, Server, listener, machine};
 
@@ -110,11 +110,11 @@ pub fn start(places: &Places) -> Result<(Server, Found), NotStarted> {
         manager.remember(*thread, now + *release, now);
     }
     let socket = |error| NotStarted::Socket { path: places.socket.clone(), error };
-    let (listening, file): (UnixListener, _) = match activated {
+    let (listening, file): (UnixListener, Option<SocketFile>) = match activated {
         Some(listener) => (listener, None),
         None => {
-            let listener = listener::bind(&places.socket).map_err(socket)?;
-            (listener, Some(SocketFile::of(&places.socket).map_err(socket)?))
+            let (listener, file) = local_socket::listen(&places.socket).map_err(socket)?;
+            (listener, Some(file))
         }
     };
     let mut server = Server::new(listening, manager, policy.clone(), cpus).map_err(socket)?;

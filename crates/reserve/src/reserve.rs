@@ -118,7 +118,11 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
     ) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, &Ladder { rungs, partition: None, if_full: IfFull::Refuse })
+        Self::grant_by(
+            thread,
+            capacity,
+            &Ladder { rungs, partition: None, if_full: IfFull::Refuse },
+        )
     }
 
     /// Like [`grant`](Self::grant); [`Rung::Partitioned`] gives the thread a place on the CPU of
@@ -344,8 +348,7 @@ fn keep(
             None => Err(NotKept::needs("no CPU was set aside", Some("--exclusive CPU"))),
         },
         Rung::Deadline => {
-            set_deadline(thread, capacity, Nanos::ZERO, ladder.if_full)
-                .map(|()| Keeper::Deadline)
+            set_deadline(thread, capacity, Nanos::ZERO, ladder.if_full).map(|()| Keeper::Deadline)
         }
         Rung::Group => groups::with_budget(thread, capacity).map(Keeper::Group),
         Rung::Priority => {

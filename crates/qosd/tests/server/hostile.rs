@@ -105,7 +105,7 @@ fn a_descriptor_that_is_no_thread_is_refused() {
         "method": "org.tactus.qos.Reserve",
         "parameters": { "need": need(1), "descriptor": 0 },
     });
-    local_socket::send(&stream, &encode(&message), Some(file.as_fd())).unwrap();
+    local_socket::send(&stream, &encode(&message), &[file.as_fd()]).unwrap();
     let reply = call(&mut stream, &json!({ "method": "org.tactus.qos.Status" }));
     assert_eq!(reply["error"], "org.tactus.qos.BadThread", "{reply}");
 }
@@ -117,7 +117,7 @@ fn descriptors_of_one_call_are_limited_and_those_of_many_calls_are_closed() {
     let file = std::fs::File::open("/dev/null").unwrap();
     // Parts of a call that never ends.
     for _ in 0..100 {
-        if local_socket::send(&one, b" ", Some(file.as_fd())).is_err() {
+        if local_socket::send(&one, b" ", &[file.as_fd()]).is_err() {
             break;
         }
     }
