@@ -127,7 +127,7 @@ fn descriptors_of_one_call_are_limited_and_those_of_many_calls_are_closed() {
         for method in ["Status", "Release", "Change", "Reserve", "Nothing"] {
             let method = format!("org.tactus.qos.{method}");
             let message = encode(&json!({ "method": method, "parameters": wrong }));
-            local_socket::send(&many, &message, Some(file.as_fd())).unwrap();
+            local_socket::send(&many, &message, &[file.as_fd()]).unwrap();
             let mut byte = [1];
             while byte[0] != 0 {
                 many.read_exact(&mut byte).unwrap();
