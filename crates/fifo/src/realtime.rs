@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tactus_model::time::{Instant, Monotonic};
-use tactus_sys::SysError;
 use tactus_sys::private_futex::Signal;
+use tactus_sys::{SysError, clock};
 
 use crate::bell::Cord;
 use crate::handover::{Handover, Peer};
@@ -121,18 +121,33 @@ impl<T: Element> Receiver<T> {
     /// None according to the man page of futex(2).
     pub fn pop_until(&mut self, due: Option<Instant<Monotonic>>) -> Result<Option<T>, SysError> {
         loop {
-            if let Some(item) = self.try_pop() {
-                return Ok(Some(item));
-            }
-            if self.ring.request_notice(self.peer.as_ref().map(|peer| &peer.words)) {
-                continue;
-            }
-            // After each handover, the broker sends this signal.
-            let is_woken = self.arrivals.wait(due)?;
-            if !is_woken && due.is_some_and(|due| tactus_sys::clock::now::<Monotonic>() >= due) {
-                return Ok(self.try_pop());
+            let item = self.pop_or_woken(due)?;
+            if item.is_some() || due.is_some_and(|due| clock::now::<Monotonic>() >= due) {
+                return Ok(item);
             }
         }
+    }
+
+    /// Takes the next item. If there is none, waits once: until `due`, or until anything wakes the
+    /// thread, such as an item, a new peer or the [waker](Self::waker).
+    ///
+    /// # Errors
+    /// None according to the man page of futex(2).
+    pub fn pop_or_woken(&mut self, due: Option<Instant<Monotonic>>) -> Result<Option<T>, SysError> {
+        if let Some(item) = self.try_pop() {
+            return Ok(Some(item));
+        }
+        if !self.ring.request_notice(self.peer.as_ref().map(|peer| &peer.words)) {
+            // After each handover, the broker sends this signal.
+            self.arrivals.wait(due)?;
+        }
+        Ok(self.try_pop())
+    }
+
+    /// A function that ends the present wait, or the next one, from another thread of the process.
+    pub fn waker(&self) -> impl Fn() + Send + Sync + use<T> {
+        let arrivals = Arc::clone(&self.arrivals);
+        move || arrivals.send()
     }
 
     /// Calls `handler` with each item as it arrives, until it breaks.

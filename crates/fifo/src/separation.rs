@@ -7,13 +7,14 @@ use tactus_sys::SysError;
 
 /// Whether the kernel keeps a peer from acting on the real-time process by other means than the
 /// shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Separation {
     /// The peer has another user, who is not root: it can only do what the channels permit.
     OtherUid,
     /// The peer has the same user, or is root: it can stop, demote, move and trace the real-time
     /// process.
+    #[default]
     Nominal,
 }
 
