@@ -1,18 +1,20 @@
 //! Guarding the sections of a program's own threads.
 
 use std::io;
+use std::ops::BitOr;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::text::nearest;
 use tactus_model::violation::LintReport;
 use tactus_permission::{Asked, Diagnosis, Refusal, diagnose};
 use tactus_sys::section::{self, FaultsSeen, Inside, Ring, Watcher};
-use tactus_sys::{Errno, SysError, system_call};
+use tactus_sys::{Errno, SysError, sched, system_call};
 
 use crate::collector::Collector;
 
@@ -39,6 +41,17 @@ impl Default for Options {
 }
 
 impl Options {
+    /// System calls, and with them contended locks.
+    pub const SYSTEM_CALLS: Self = Self::only(true, false, false);
+    /// Page faults.
+    pub const PAGE_FAULTS: Self = Self::only(false, true, false);
+    /// Allocations; see [`allocations`](Self::allocations).
+    pub const ALLOCATIONS: Self = Self::only(false, false, true);
+
+    const fn only(system_calls: bool, page_faults: bool, allocations: bool) -> Self {
+        Self { system_calls, page_faults, allocations, allowed: Vec::new() }
+    }
+
     /// The same, with these system calls permitted.
     #[must_use]
     pub fn allow(mut self, calls: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -59,6 +72,20 @@ impl Options {
             faults: self.page_faults,
             allocations: self.allocations,
         })
+    }
+}
+
+/// What either of two watches; a system call that one permits is permitted.
+impl BitOr for Options {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            system_calls: self.system_calls | other.system_calls,
+            page_faults: self.page_faults | other.page_faults,
+            allocations: self.allocations | other.allocations,
+            allowed: [self.allowed, other.allowed].concat(),
+        }
     }
 }
 
@@ -90,8 +117,7 @@ fn hint(nearest: Option<&str>) -> String {
 
 /// Watches the sections of the threads that ask for a [`Guard`].
 ///
-/// A thread in the background reads what was caught every 10 ms. It inherits the policy of the
-/// thread that calls [`Lint::start`], which must be an ordinary one.
+/// An ordinary thread in the background reads what was caught every 10 ms.
 #[derive(Debug)]
 pub struct Lint {
     options: section::Options,
@@ -125,6 +151,8 @@ impl Lint {
         let thread = std::thread::Builder::new()
             .name("tactus-lint".to_owned())
             .spawn(move || {
+                // Its creator may be a real-time thread. To give that up is always permitted.
+                let _ = sched::set_alone(Scheduling::ORDINARY);
                 while ended.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
                     locked(&shared).collect();
                 }

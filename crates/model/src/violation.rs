@@ -175,6 +175,16 @@ pub struct LintReport {
     pub unseen: Vec<Shortfall>,
 }
 
+/// The violations, the most frequent first.
+impl IntoIterator for LintReport {
+    type Item = Violation;
+    type IntoIter = std::vec::IntoIter<Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.violations.into_iter()
+    }
+}
+
 impl LintReport {
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {

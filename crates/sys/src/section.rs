@@ -38,6 +38,7 @@ use crate::error::{Errno, SysError};
 
 pub use allocator::Allocator;
 pub use caught::{Act, Caught, Reader, Registers, Ring, SLOTS, STACK_MAX};
+pub use stack::HANDLER_STACK;
 
 const RELAXED: Ordering = Ordering::Relaxed;
 

@@ -4,9 +4,9 @@ use crate::error::{Errno, SysError};
 
 use super::caught::STACK_MAX;
 
-/// How far below the stack pointer handlers may reach: their frames, and the vector registers that
-/// the kernel saves for them (up to 11 KiB).
-const TOUCHED: usize = 48 << 10;
+/// How many bytes below the stack pointer handlers may reach: their frames, and the vector
+/// registers that the kernel saves for them (up to 11 KiB).
+pub const HANDLER_STACK: usize = 48 << 10;
 
 /// The addresses of a thread's stack.
 #[derive(Clone, Copy, Debug)]
@@ -60,5 +60,5 @@ impl Bounds {
 /// Touches the stack that handlers will need, so that they cause no page fault in a section.
 #[inline(never)]
 pub(super) fn touch() {
-    std::hint::black_box(&mut [0_u8; TOUCHED]);
+    std::hint::black_box(&mut [0_u8; HANDLER_STACK]);
 }
