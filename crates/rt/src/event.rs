@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use tactus_fifo::{Element, Receiver};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_sys::gpio::{Edge, Edges, GpioLine};
 use tactus_sys::uio::UioDevice;
@@ -220,6 +221,21 @@ impl<F: AsFd + Send + 'static> Source for Readable<F> {
 
     fn interrupter(&self) -> Interrupter {
         Interrupter::of_waker(&self.0.waker)
+    }
+}
+
+/// Items that an ordinary process writes, as they arrive: handlers on arrival.
+impl<T: Element> Source for Receiver<T> {
+    type Event = T;
+
+    #[inline]
+    fn wait(&mut self) -> Result<Waited<T>, SysError> {
+        let item = self.pop_or_woken(None)?;
+        Ok(item.map_or(Waited::Interrupted, |event| Waited::Event { event, at: None, missed: 0 }))
+    }
+
+    fn interrupter(&self) -> Interrupter {
+        Interrupter::new(self.waker())
     }
 }
 

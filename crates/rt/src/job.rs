@@ -89,6 +89,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Whether the thread is asked to end.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
     /// Records the end of a job, if there is one, and returns the time.
     fn end_job(&self) -> Option<Instant<Monotonic>> {
         let began = self.watched.end()?;
@@ -156,11 +162,10 @@ fn serve<P: Pacer>(
     shared: &Shared,
 ) -> Ended {
     loop {
-        let begun = pacer.wait(shared);
-        if shared.is_ending.load(Ordering::Relaxed) {
+        if shared.is_ending() {
             return Ended::Requested;
         }
-        let Begun { job, woke, lateness, missed, shifted } = match begun {
+        let Begun { job, woke, lateness, missed, shifted } = match pacer.wait(shared) {
             Ok(Some(begun)) => begun,
             Ok(None) => continue,
             Err(ended) => return ended,

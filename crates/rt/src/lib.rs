@@ -1,4 +1,4 @@
-//! Real-time threads for programs of one's own, on a stock kernel.
+//! The library for real-time programs on a stock kernel.
 //!
 //! A [`Process`] starts periodic threads and event threads, prepares each by the steps of
 //! [`tactus_prepare`], and supervises them. What the machine does not permit is a
@@ -12,11 +12,15 @@
 //! | CPU time that is granted and limited | [`Policy::Reserve`] |
 //! | reading a clock, sleeping, alarms | [`ClockService`] |
 //! | data shared between real-time threads | [`lock`] |
+//! | FIFOs and blocks to and from ordinary processes, who cannot delay a thread | [`Process::broker`], [`fifo`] |
+//! | a job for every item that arrives | [`Process::event`] with a [`fifo::Receiver`] |
+//! | what a job did that it must not | [`ThreadBuilder::watch`], [`Thread::violations`], [`lint`] |
+//! | jobs as `tactus why` judges them | [`ThreadBuilder::mark`] |
 //! | threads that hang or panic | [`ProcessBuilder::supervise`], [`Restart`], [`Process::take_reports`] |
 //! | figures while it runs | [`Thread::stats`] |
 //!
 //! From its first job on, the library allocates nothing in a thread, takes no lock, and makes no
-//! system call but the wait (and, for an event, the read). A panic, a restart, and a sleep of more than 100 ms
+//! system call but the wait (and, for an event, the read; for marks, two writes). A panic, a restart, and a sleep of more than 100 ms
 //! are the exceptions.
 //!
 //! ```no_run
@@ -28,6 +32,7 @@ mod alarm;
 mod clock;
 mod event;
 mod job;
+mod observed;
 mod overrun;
 mod periodic;
 mod process;
@@ -51,7 +56,10 @@ pub use statistics::Statistics;
 pub use supervisor::Action;
 pub use thread::{Finished, Policy, Thread, ThreadBuilder};
 
+pub use tactus_fifo::{self as fifo, Separation};
+pub use tactus_lint::{self as lint, LintError, LintReport, Options as Watch};
 pub use tactus_model::cpus::CpuList;
+pub use tactus_model::policy::RealtimePriority;
 pub use tactus_model::reserve::Capacity;
 pub use tactus_model::result::Shortfall;
 pub use tactus_model::time;

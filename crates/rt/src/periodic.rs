@@ -104,6 +104,9 @@ impl Pacer for PeriodicPacer {
     fn wait(&mut self, shared: &Shared) -> Result<Option<Begun<Tick>>, Ended> {
         let due = self.grid.present();
         let woke = sleep_unless(&shared.is_ending, due.at).map_err(Ended::Failed)?;
+        if shared.is_ending() {
+            return Ok(None);
+        }
         let restarts = shared.recorder.restarts();
         let job = Tick { index: due.index, due: due.at, woke, missed: due.missed, restarts };
         let lateness = Some(job.lateness());

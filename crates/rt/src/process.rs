@@ -1,7 +1,9 @@
 //! What the real-time threads of a program share.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use tactus_fifo::{Broker, Separation};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_prepare::limit_idle_states;
@@ -21,6 +23,7 @@ pub struct Process(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     locks_memory: bool,
+    separation: Separation,
     supervision: Option<Supervision>,
     inbox: Arc<Inbox>,
     shortfalls: Vec<Shortfall>,
@@ -31,6 +34,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 pub struct ProcessBuilder {
     locks_memory: bool,
+    separation: Separation,
     supervision: Option<Supervision>,
     idle_exit_most: Option<u32>,
 }
@@ -41,6 +45,14 @@ impl ProcessBuilder {
     #[must_use]
     pub const fn lock_memory(mut self) -> Self {
         self.locks_memory = true;
+        self
+    }
+
+    /// Requires that ordinary processes are separated from this one at least so far before its
+    /// [brokers](Process::broker) introduce them; nominally unless set.
+    #[must_use]
+    pub const fn require(mut self, separation: Separation) -> Self {
+        self.separation = separation;
         self
     }
 
@@ -72,6 +84,7 @@ impl ProcessBuilder {
         });
         Ok(Process(Arc::new(Inner {
             locks_memory: self.locks_memory,
+            separation: self.separation,
             supervision: self.supervision,
             inbox: Arc::new(Inbox::new()),
             shortfalls,
@@ -96,6 +109,16 @@ impl Process {
     /// 15 bytes.
     pub fn event<S: Source>(&self, name: &str, source: S) -> ThreadBuilder<Event<S>> {
         ThreadBuilder::new(self.clone(), name, Event::new(source))
+    }
+
+    /// Begins a broker at the socket `path`, whose methods offer FIFOs and blocks to ordinary
+    /// processes. An event thread serves a FIFO that is offered by
+    /// [`fifo_in`](tactus_fifo::Builder::fifo_in).
+    pub fn broker(&self, path: impl AsRef<Path>) -> tactus_fifo::Builder {
+        match self.0.separation {
+            Separation::Nominal => Broker::builder(path),
+            Separation::OtherUid => Broker::builder(path).require_other_user(),
+        }
     }
 
     /// Takes what happened to the threads since the last call.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tactus_lint::Lint;
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
@@ -10,9 +11,11 @@ use tactus_model::time::Nanos;
 use tactus_prepare::{Preparation, Prepared, ThreadRef, touch_stack};
 use tactus_reserve::{Reserve, Rung};
 use tactus_sys::memory::Lock;
+use tactus_sys::section::HANDLER_STACK;
 use tactus_sys::thread::current_id;
 
 use crate::job::{Recovery, Shared};
+use crate::observed::{Marks, Observed};
 use crate::refused::Refused;
 use crate::report::Reporter;
 use crate::supervisor::{Charge, Supervisor};
@@ -21,6 +24,7 @@ use crate::thread::{Options, Policy};
 /// What a prepared thread holds while it runs.
 pub(crate) struct Ready {
     reporter: Reporter,
+    pub(crate) observed: Observed,
     /// What a demotion takes; `None` with a reserve.
     scheduling: Option<Scheduling>,
     /// Ends before the reserve, which returns the thread to its policy.
@@ -37,10 +41,11 @@ pub(crate) struct Description {
 }
 
 impl Ready {
-    /// Prepares the calling thread.
+    /// Prepares the calling thread, guarded by `lint` if it is watched.
     pub(crate) fn prepare(
         options: &Options,
         shared: &Shared,
+        lint: Option<Arc<Lint>>,
     ) -> Result<(Self, Description), Refused> {
         let mut preparation = Preparation::new();
         preparation.set_timer_slack(Nanos::ZERO)?;
@@ -49,7 +54,11 @@ impl Ready {
         let (inbox, name) = (options.process.inbox(), options.name.clone());
         let reporter = Reporter { inbox, name, thread: current_id() };
         let supervisor = supervise(options, shared, &reporter, scheduling)?;
-        touch_stack(options.stack);
+        let marks = options.is_marked.then(|| Marks::open(&options.name));
+        let marks = marks.and_then(|opened| opened.map_err(|missing| others.push(missing)).ok());
+        let guard = lint.map(|lint| lint.guard()).transpose()?;
+        // In a watched job, handlers need stack beneath that of the body.
+        touch_stack(options.stack + guard.as_ref().map_or(0, |_| HANDLER_STACK));
         // Last: it locks what is mapped by then.
         if options.process.locks_memory() {
             preparation.lock_memory(Lock::Present);
@@ -59,7 +68,9 @@ impl Ready {
         prepared.shortfalls.extend(supervisor.iter().flat_map(|own| own.shortfalls.clone()));
         let rung = reserve.as_ref().map(Reserve::rung);
         let description = Description { id: reporter.thread, rung, prepared };
-        let ready = Self { reporter, scheduling, _supervisor: supervisor, _reserve: reserve };
+        let observed = Observed { marks, guard };
+        let ready =
+            Self { reporter, observed, scheduling, _supervisor: supervisor, _reserve: reserve };
         Ok((ready, description))
     }
 

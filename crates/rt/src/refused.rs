@@ -1,5 +1,6 @@
 //! Requests that make no sense, before anything is started.
 
+use tactus_lint::LintError;
 use tactus_model::time::Nanos;
 use tactus_sys::SysError;
 
@@ -57,6 +58,9 @@ pub enum Refused {
         /// The nearest that is permitted.
         nearest: Nanos,
     },
+    /// What to watch makes no sense, or the kernel permits no watching.
+    #[error(transparent)]
+    Watch(#[from] LintError),
     /// The system has no more threads or memory.
     #[error("cannot start a thread: {0}")]
     Start(#[from] std::io::Error),

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
+use tactus_lint::{Lint, LintReport};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::recording::ThreadId;
@@ -14,6 +15,7 @@ use tactus_model::time::Nanos;
 use tactus_reserve::Rung;
 use tactus_sys::thread::NAME_MAX;
 
+use crate::Watch;
 use crate::event::Interrupter;
 use crate::job::{Ended, Flow, Pacer, Restart, Shared, run};
 use crate::process::Process;
@@ -63,6 +65,8 @@ pub(crate) struct Options {
     pub(crate) stack: usize,
     pub(crate) restart: Restart,
     pub(crate) supervision: Option<Supervision>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) is_marked: bool,
 }
 
 impl<K> ThreadBuilder<K> {
@@ -76,6 +80,8 @@ impl<K> ThreadBuilder<K> {
             stack: STACK,
             restart: Restart::default(),
             supervision,
+            watch: None,
+            is_marked: false,
         };
         Self { kind, options }
     }
@@ -124,6 +130,24 @@ impl<K> ThreadBuilder<K> {
         self.options.supervision = Some(Supervision { limit, action });
         self
     }
+
+    /// Watches the jobs for what real-time code must not do, e.g. by
+    /// `Watch::SYSTEM_CALLS | Watch::PAGE_FAULTS`; [`Thread::violations`] has what was found.
+    #[must_use]
+    pub fn watch(mut self, watch: Watch) -> Self {
+        self.options.watch = Some(watch);
+        self
+    }
+
+    /// Marks the beginning and the end of each job in the kernel's trace, by two system calls of
+    /// about a microsecond. `tactus why` then judges a job by its marks: for an event thread, they
+    /// give the due times.
+    #[doc(alias = "trace_marker")]
+    #[must_use]
+    pub fn mark(mut self) -> Self {
+        self.options.is_marked = true;
+        self
+    }
 }
 
 impl Options {
@@ -131,29 +155,33 @@ impl Options {
     pub(crate) fn start<P: Pacer + 'static>(
         self,
         pacer: P,
-        body: impl FnMut(&P::Job) -> Flow + Send + 'static,
+        mut body: impl FnMut(&P::Job) -> Flow + Send + 'static,
         interrupter: Option<Interrupter>,
     ) -> Result<Thread, Refused> {
         self.check()?;
         let shared = Arc::new(Shared::default());
         let ours = Arc::clone(&shared);
+        let lint = self.watch.clone().map(Lint::start).transpose()?.map(Arc::new);
+        let watching = lint.clone();
         let (ready, prepared) = sync_channel(1);
         let builder = std::thread::Builder::new()
             .name(self.name.clone())
             .stack_size(self.stack + STACK_BESIDE);
-        let handle = builder.spawn(move || match Ready::prepare(&self, &ours) {
-            Ok((state, description)) => {
+        let handle = builder.spawn(move || match Ready::prepare(&self, &ours, watching) {
+            Ok((mut state, description)) => {
                 let _ = ready.send(Ok(description));
                 let recovery = state.recovery(&self);
-                run(pacer, body, &ours, &recovery)
+                run(pacer, |job| state.observed.run(|| body(job)), &ours, &recovery)
             }
             Err(refused) => {
                 let _ = ready.send(Err(refused));
                 Ended::Requested
             }
         })?;
-        let description = prepared.recv().unwrap_or(Err(Refused::Preparing))?;
-        Ok(Thread { shared, handle: Some(handle), interrupter, description })
+        let mut description = prepared.recv().unwrap_or(Err(Refused::Preparing))?;
+        let unseen = lint.iter().flat_map(|lint| lint.report().unseen);
+        description.prepared.shortfalls.extend(unseen);
+        Ok(Thread { shared, handle: Some(handle), interrupter, description, lint })
     }
 
     /// Checks what the types leave open.
@@ -195,6 +223,8 @@ pub struct Finished {
     pub ended: Ended,
     /// Its figures.
     pub stats: Statistics,
+    /// What its jobs did that they must not, if they were [watched](ThreadBuilder::watch).
+    pub violations: LintReport,
 }
 
 /// A running thread.
@@ -207,12 +237,18 @@ pub struct Thread {
     handle: Option<JoinHandle<Ended>>,
     interrupter: Option<Interrupter>,
     description: Description,
+    lint: Option<Arc<Lint>>,
 }
 
 impl Thread {
     /// The figures of the thread so far. Reading them does not delay it.
     pub fn stats(&self) -> Statistics {
         self.shared.recorder.read()
+    }
+
+    /// What the jobs did so far that they must not, if they are [watched](ThreadBuilder::watch).
+    pub fn violations(&self) -> LintReport {
+        self.lint.as_deref().map(Lint::report).unwrap_or_default()
     }
 
     /// What the kernel granted.
@@ -264,7 +300,7 @@ impl Thread {
         let handle = self.handle.take().map(JoinHandle::join);
         // Panics of jobs are caught in the thread.
         let ended = handle.and_then(Result::ok).unwrap_or(Ended::Requested);
-        Finished { ended, stats: self.stats() }
+        Finished { ended, stats: self.stats(), violations: self.violations() }
     }
 }
 

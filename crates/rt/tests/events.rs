@@ -71,7 +71,7 @@ fn a_uio_device_counts_interrupts_and_those_that_were_lost() {
         pty.line.write_all(&line).unwrap();
         assert_eq!(seen.recv(), Ok((u32::from_ne_bytes(line), missed, index)));
     }
-    let Finished { ended, stats } = thread.join();
+    let Finished { ended, stats, .. } = thread.join();
     assert_eq!(ended, Ended::Stopped);
     assert_eq!((stats.missed, stats.lateness.count()), (1, 0), "the device has no clock");
 }
@@ -128,7 +128,7 @@ fn a_source_may_be_anything_and_its_lost_events_are_counted() {
             Flow::Continue
         })
         .unwrap();
-    let Finished { ended, stats } = thread.join();
+    let Finished { ended, stats, .. } = thread.join();
     assert_eq!(ended, Ended::Closed);
     assert_eq!((stats.run, stats.missed, stats.intended()), (3, 3, 6));
     assert_eq!(sum.load(Ordering::Relaxed), 6);

@@ -36,7 +36,7 @@ fn a_periodic_thread_runs_once_for_each_due_time_until_its_body_stops() {
             if tick.index >= 20 { Flow::Stop } else { Flow::Continue }
         })
         .unwrap();
-    let Finished { ended, stats } = thread.join();
+    let Finished { ended, stats, .. } = thread.join();
     assert_eq!(ended, Ended::Stopped);
     let ticks = ticks.lock().unwrap();
     assert_eq!(stats.run, ticks.len() as u64);
@@ -155,7 +155,7 @@ fn a_thread_restarts_as_often_as_its_policy_says() {
         .restart(Restart::Times(2))
         .spawn(|tick| panic!("start {}", tick.restarts))
         .unwrap();
-    let Finished { ended, stats } = thread.join();
+    let Finished { ended, stats, .. } = thread.join();
     assert_eq!((stats.run, stats.restarts), (3, 2), "a job that panicked ran");
     assert_eq!(ended, Ended::Panicked("start 2".to_owned()));
     let incidents: Vec<_> =
@@ -196,7 +196,7 @@ fn needs_root_a_hung_thread_is_demoted_once_reported_and_restarted_with_its_poli
     if thread.granted().scheduling != fifo {
         return skip(Need::Root, "SCHED_FIFO is not permitted");
     }
-    let Finished { ended, stats } = thread.join();
+    let Finished { ended, stats, .. } = thread.join();
     assert_eq!(ended, Ended::Hung);
     assert_eq!((stats.hung, stats.restarts), (2, 1));
     let seen: Vec<_> = seen.iter().collect();
