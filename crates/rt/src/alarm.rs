@@ -154,10 +154,7 @@ impl<C: Clock> AlarmPort<C> {
 
     fn wait_once(&mut self) -> Result<Waited<Alarm<C>>, NotSet> {
         match wait_event(self.shared.timer.as_fd(), &self.waker)? {
-            Arrived::Woken => {
-                self.waker.clear();
-                Ok(Waited::Interrupted)
-            }
+            Arrived::Woken => Ok(Waited::Interrupted),
             Arrived::Event | Arrived::Closed => Ok(match self.take()? {
                 Some(event) => Waited::Event { event, at: None, missed: 0 },
                 // It was cancelled meanwhile.

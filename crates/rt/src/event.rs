@@ -187,10 +187,7 @@ impl<F: AsFd> Polled<F> {
     ) -> Result<Waited<E>, SysError> {
         match wait_event(self.descriptor.as_fd(), &self.waker)? {
             Arrived::Event => Ok(take(&mut self.descriptor)?.unwrap_or(Waited::Interrupted)),
-            Arrived::Woken => {
-                self.waker.clear();
-                Ok(Waited::Interrupted)
-            }
+            Arrived::Woken => Ok(Waited::Interrupted),
             Arrived::Closed => Ok(Waited::Closed),
         }
     }

@@ -108,7 +108,7 @@ pub fn wait_hung_up(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysEr
 pub enum Arrived {
     /// The descriptor can be read.
     Event,
-    /// The [`Waker`] was used, or a signal came; its wakeup is still pending.
+    /// The [`Waker`] was used, or a signal came.
     Woken,
     /// Nothing will come: the other end is gone, or the device.
     Closed,
@@ -126,7 +126,10 @@ pub fn wait_event(fd: BorrowedFd<'_>, waker: &Waker) -> Result<Arrived, SysError
     match SysError::check("poll", returned) {
         Err(error) if error.errno == Errno::INTR => Ok(Arrived::Woken),
         Err(error) => Err(error),
-        Ok(_) if fds[0].revents != 0 => Ok(Arrived::Woken),
+        Ok(_) if fds[0].revents != 0 => {
+            waker.clear();
+            Ok(Arrived::Woken)
+        }
         Ok(_) if fds[1].revents & libc::POLLIN != 0 => Ok(Arrived::Event),
         Ok(_) => Ok(Arrived::Closed),
     }
