@@ -16,16 +16,16 @@
 //!
 //! # Example
 //!
-//! `cargo run -p tactus-fifo --example servo` is the real-time side:
+//! `cargo run -p tactus-fifo --example realtime` is the real-time side:
 //!
 //! ```no_run
-#![doc = include_str!("../examples/servo.rs")]
+#![doc = include_str!("../examples/realtime.rs")]
 //! ```
 //!
-//! `cargo run -p tactus-fifo --example scope` is the ordinary side:
+//! `cargo run -p tactus-fifo --example ordinary` is the ordinary side:
 //!
 //! ```no_run
-#![doc = include_str!("../examples/scope.rs")]
+#![doc = include_str!("../examples/ordinary.rs")]
 //! ```
 //!
 //! # How it works

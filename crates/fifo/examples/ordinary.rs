@@ -4,7 +4,7 @@ use std::error::Error;
 
 use tactus_fifo::{FifoReader, FifoWriter};
 
-const SOCKET: &str = "/tmp/tactus-servo.sock";
+const SOCKET: &str = "/tmp/tactus-fifo.sock";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut positions = FifoReader::<f64>::open(SOCKET, "position")?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tactus_fifo::Broker;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut offers = Broker::builder("/tmp/tactus-servo.sock").allow_user(65534);
+    let mut offers = Broker::builder("/tmp/tactus-fifo.sock").allow_user(65534);
     let mut positions = offers.fifo_out::<f64>("position", 256)?;
     let mut targets = offers.fifo_in::<f64>("target", 16)?;
     let broker = offers.start()?;
