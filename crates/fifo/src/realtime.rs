@@ -150,23 +150,6 @@ impl<T: Element> Receiver<T> {
         move || arrivals.send()
     }
 
-    /// Calls `handler` with each item as it arrives, until it breaks.
-    ///
-    /// # Errors
-    /// None according to the man page of futex(2).
-    pub fn on_arrival<B>(
-        &mut self,
-        mut handler: impl FnMut(T) -> std::ops::ControlFlow<B>,
-    ) -> Result<B, SysError> {
-        loop {
-            if let Some(item) = self.pop_until(None)?
-                && let std::ops::ControlFlow::Break(result) = handler(item)
-            {
-                return Ok(result);
-            }
-        }
-    }
-
     /// What became of the items of all peers.
     pub const fn counts(&self) -> Received {
         let now = Received::of(&self.ring.index);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
-use tactus_rt::{Action, Ended, Flow, Policy, Process};
+use tactus_rt::{Action, Ended, Flow, Policy, Process, Watch};
 use tactus_testing::{Need, skip};
 
 /// A user without privileges: `nobody`.
@@ -23,6 +23,8 @@ fn as_another_user() {
     let thread = process
         .periodic("servo", Nanos::from_millis(1))
         .policy(Policy::Fifo(80))
+        .watch(Watch::default())
+        .mark()
         .spawn(|tick| if tick.index < 5 { Flow::Continue } else { Flow::Stop })
         .unwrap();
     let [idle] = process.shortfalls() else { panic!("{:?}", process.shortfalls()) };

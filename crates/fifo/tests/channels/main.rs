@@ -97,18 +97,9 @@ fn items_inwards_wake_a_thread_that_waits() {
     let broker = offers.start().unwrap();
     let mut writer = writer(&place.socket);
     let thread = std::thread::spawn(move || {
-        let mut expected = 0;
-        receiver
-            .on_arrival(|number| {
-                assert_eq!(number, expected);
-                expected += 1;
-                if number == 4999 {
-                    std::ops::ControlFlow::Break(())
-                } else {
-                    std::ops::ControlFlow::Continue(())
-                }
-            })
-            .unwrap();
+        for expected in 0..5000 {
+            assert_eq!(receiver.pop_until(None), Ok(Some(expected)));
+        }
         receiver
     });
     for number in 0..5000 {
