@@ -20,6 +20,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::error::{Errno, SysError};
 
+/// `MADV_COLLAPSE` in `include/uapi/asm-generic/mman-common.h`; `libc` lacks it for musl.
+const MADV_COLLAPSE: libc::c_int = 25;
+
 /// The size of a huge page, in bytes. Sealed memory takes whole ones.
 const HUGE_PAGE: usize = 2 << 20;
 
@@ -178,7 +181,7 @@ impl Words {
     fn collapse(&self) -> Result<(), SysError> {
         // SAFETY: the range is this mapping, and the advice does not change the content.
         let returned =
-            unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, libc::MADV_COLLAPSE) };
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, MADV_COLLAPSE) };
         SysError::check("madvise", returned).map(drop)
     }
 
