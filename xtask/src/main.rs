@@ -9,6 +9,7 @@ mod dist;
 mod fifo_peers;
 mod floor;
 mod generated;
+mod rt_faults;
 mod rtkit;
 mod timerlat;
 mod tracing_cost;
@@ -41,6 +42,11 @@ usage: cargo xtask CHORE
   attacks [--seconds S]
                       attack the real-time side of FIFOs as another user, 60 s each or as given, beside
                       decent peers, and print the tails and the longest push and pop (root, two CPUs)
+  rt-faults [--seconds S]
+                      kill, stop, corrupt and exhaust the ordinary side of a real-time loop, step the
+                      clock, and let the loop panic and hang, 20 s each or as given, beside undisturbed
+                      blocks; print the deadlines kept, items lost and times to recover, and how soon
+                      100 hung threads are demoted (root, two CPUs)
   fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
                       each or as given (root, two CPUs; builds 60 crates the first time)
   rtkit [ROUNDS [QUANTUM]]
@@ -71,6 +77,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["attacks"] => attacks::run(&repository(), "60")?,
         ["attacks", "--seconds", seconds] => attacks::run(&repository(), seconds)?,
+        ["rt-faults"] => rt_faults::run(&repository(), "20")?,
+        ["rt-faults", "--seconds", seconds] => rt_faults::run(&repository(), seconds)?,
         ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
         ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,

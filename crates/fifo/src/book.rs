@@ -2,7 +2,7 @@
 
 use tactus_model::text::nearest;
 
-use crate::message::{Refusal, Request, Role, VERSION};
+use crate::message::{Refusal, Request, Role};
 use crate::{CHANNELS_MAX, LAYOUT_BYTES_MAX, OfferError, Separation};
 
 /// The most bytes of a channel's name.
@@ -93,10 +93,7 @@ impl Book {
     /// # Errors
     /// There is no such channel, or the peer expects another.
     pub fn find(&self, request: &Request) -> Result<usize, Refusal> {
-        let Request { version, name, role, element, bytes } = request;
-        if *version != VERSION {
-            return Err(Refusal::Version { broker: VERSION, peer: *version });
-        }
+        let Request { version: _, name, role, element, bytes } = request;
         let Some(number) = self.channels.iter().position(|channel| channel.name == *name) else {
             return Err(self.unknown(name));
         };
@@ -133,6 +130,7 @@ fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::VERSION;
 
     fn state() -> Offered {
         Offered {
@@ -186,10 +184,6 @@ mod tests {
         assert_eq!(book().find(&request()), Ok(0));
         let refused = |request: Request| book().find(&request).unwrap_err().to_string();
         for (wrong, said) in [
-            (
-                Request { version: 2, ..request() },
-                "the broker has version 1 of the protocol, this program has version 2",
-            ),
             (
                 Request { name: "stat".to_owned(), ..request() },
                 "no channel is called `stat`; did you mean `state`?",

@@ -293,8 +293,7 @@ fn introduce(
     key: u64,
     line: &[u8],
 ) -> Result<(usize, u64, Option<OwnedFd>), Refusal> {
-    let request: Request =
-        tactus_wire::parse(line).map_err(|error| Refusal::Invalid { reason: error.to_string() })?;
+    let request = Request::read(line)?;
     let number = book.find(&request)?;
     let channel = &mut channels[number];
     let is_shared = matches!(channel.peer, PeerMemory::None);

@@ -31,6 +31,26 @@ pub const LAYOUT_BYTES_MAX: usize = 200;
 ///     const LAYOUT: &'static str = "State 1: position f64, tick u64";
 /// }
 /// ```
+///
+/// Other types are refused by the compiler, because their bytes mean nothing elsewhere, or not every
+/// content of them is valid:
+///
+/// ```compile_fail
+/// # use tactus_fifo::Element;
+/// struct Log {
+///     lines: Vec<String>,
+/// }
+///
+/// impl Element for Log {
+///     const LAYOUT: &'static str = "Log 1: lines";
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data that both sides of a channel understand",
+    label = "this cannot be an item",
+    note = "derive `bytemuck::Pod` for a `#[repr(C)]` struct of numbers, and implement \
+            `tactus_fifo::Element` for it"
+)]
 pub trait Element: Pod + Send {
     /// A name, a version and the fields, of at most [`LAYOUT_BYTES_MAX`] bytes.
     const LAYOUT: &'static str;

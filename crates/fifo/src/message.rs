@@ -52,6 +52,28 @@ pub struct Request {
     pub bytes: usize,
 }
 
+/// A request of any version.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+impl Request {
+    /// Reads a request. The version counts first: that of another version may have other fields.
+    ///
+    /// # Errors
+    /// Another version, or bytes that are no request.
+    pub fn read(line: &[u8]) -> Result<Self, Refusal> {
+        match tactus_wire::parse(line) {
+            Ok(Versioned { version }) if version != VERSION => {
+                Err(Refusal::Version { broker: VERSION, peer: version })
+            }
+            _ => tactus_wire::parse(line)
+                .map_err(|error| Refusal::Invalid { reason: error.to_string() }),
+        }
+    }
+}
+
 /// The answer of the broker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -25,7 +25,8 @@ pub(crate) fn message_seeds() -> Vec<Vec<u8>> {
 /// Reads a message as a request and as a reply; a request is answered.
 pub(crate) fn message(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(MESSAGE_BYTES)];
-    if let Ok(request) = tactus_wire::parse::<Request>(bytes) {
+    let request = Request::read(bytes);
+    if let Ok(request) = request {
         let mut book = Book::new(0);
         book.add(offered()).unwrap();
         // A peer can only make the broker offer what it offers.

@@ -17,7 +17,7 @@ use crate::owned_directory::{OwnedDirectory, Removal, remove_stale_with, remove_
 const PREFIX: &str = "tactus-";
 
 /// The controllers of which we make groups.
-const CONTROLLERS: [&str; 2] = ["cpu", "cpuset"];
+const CONTROLLERS: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
 
 /// How often the members of a group are moved: a member may start another at the same time.
 const MOVES: u32 = 10;

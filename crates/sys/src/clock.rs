@@ -2,6 +2,7 @@
 
 use tactus_model::time::{Clock, ClockName, Instant, Monotonic, Nanos};
 
+use crate::error::SysError;
 use crate::timespec::nanos;
 
 /// The kernel's number of a clock.
@@ -69,6 +70,25 @@ pub fn timer_tick() -> Option<Nanos> {
     (resolution > Nanos::from_nanos(1)).then_some(resolution)
 }
 
+/// Steps `CLOCK_REALTIME` by a number of nanoseconds, forwards or backwards:
+/// [clock_adjtime(2)](https://man7.org/linux/man-pages/man2/adjtimex.2.html).
+///
+/// # Errors
+/// - `EPERM`: the process does not have `CAP_SYS_TIME`.
+/// - `EINVAL`: the clock would be out of its range.
+#[doc(alias = "ADJ_SETOFFSET")]
+pub fn step(nanos: i64) -> Result<(), SysError> {
+    // SAFETY: a `timex` of zeros is valid.
+    let mut change: libc::timex = unsafe { std::mem::zeroed() };
+    change.modes = libc::ADJ_SETOFFSET | libc::ADJ_NANO;
+    // The part below a second is never negative.
+    change.time.tv_sec = nanos.div_euclid(1_000_000_000);
+    change.time.tv_usec = nanos.rem_euclid(1_000_000_000);
+    // SAFETY: `change` is valid for the kernel's reads and writes.
+    let returned = unsafe { libc::clock_adjtime(libc::CLOCK_REALTIME, &raw mut change) };
+    SysError::check("clock_adjtime", returned).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use tactus_model::time::{Boottime, Realtime, Tai};
@@ -88,6 +108,12 @@ mod tests {
         check::<Realtime>();
         check::<Tai>();
         check::<Boottime>();
+    }
+
+    #[test]
+    fn needs_root_the_clock_is_stepped_both_ways() {
+        let stepped = step(1).and_then(|()| step(-1));
+        tactus_testing::require(tactus_testing::Need::Root, stepped);
     }
 
     #[test]

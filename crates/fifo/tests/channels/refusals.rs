@@ -1,7 +1,11 @@
 //! What is refused, and how it is said.
 
 use std::fmt::Display;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread::{self, JoinHandle};
 
+use tactus_fifo::message::Reply;
 use tactus_fifo::{Broker, FifoReader, FifoWriter, SharedReader};
 
 use crate::Place;
@@ -52,6 +56,53 @@ fn peers_that_expect_something_else_are_refused() {
     let process = std::process::id();
     assert!(refused.starts_with(&format!("process {process} of user ")), "{refused}");
     assert!(refused.ends_with("uses `state`"), "{refused}");
+}
+
+/// A broker that answers one request with a line. Returns the request.
+fn answer(listener: UnixListener, line: &'static str) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = String::new();
+        BufReader::new(&stream).read_line(&mut request).unwrap();
+        stream.write_all(line.as_bytes()).unwrap();
+        request
+    })
+}
+
+#[test]
+fn a_peer_of_another_version_is_refused_by_either_side() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let _state = offers.fifo_out::<u64>("state", 8).unwrap();
+    let broker = offers.start().unwrap();
+    // With a field and a role that this version does not have.
+    let mut stream = UnixStream::connect(&place.socket).unwrap();
+    let newer = r#"{"version":2,"name":"state","role":"tap","element":"u64","bytes":8,"rate":1}"#;
+    writeln!(stream, "{newer}").unwrap();
+    let mut reply = String::new();
+    BufReader::new(&stream).read_line(&mut reply).unwrap();
+    let Reply::Refused(refusal) = tactus_wire::parse(reply.trim_end().as_bytes()).unwrap() else {
+        panic!("{reply}")
+    };
+    assert_eq!(
+        refusal.to_string(),
+        "the broker has version 1 of the protocol, this program has version 2"
+    );
+    drop(broker);
+    for line in [
+        "{\"welcome\":{\"slots\":8}}\n",
+        "220 mail.example.org ESMTP\n",
+        "{\"introduced\":{\"capacity\":7,\"start\":0,\"session\":2,\"separation\":\"other_uid\"}}\n",
+        "{\"introduced\":{\"capacity\":8,\"start\":0,\"session\":2,\"separation\":\"other_uid\"}}\n",
+    ] {
+        let _ = std::fs::remove_file(&place.socket);
+        let listener = UnixListener::bind(&place.socket).unwrap();
+        let served = answer(listener, line);
+        let refused = text(FifoReader::<u64>::open(&place.socket, "state"));
+        let said = "the peer at the socket is not a broker of this version: ";
+        assert!(refused.starts_with(said), "{line}: {refused}");
+        assert!(served.join().unwrap().starts_with("{\"version\":1,"));
+    }
 }
 
 #[test]

@@ -4,13 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use rustix::mount::{MountPropagationFlags, mount_change};
-use rustix::thread::UnshareFlags;
 use tactus_model::recording::ThreadId;
 
 use super::{NetworkNamespace, name_socket};
 use crate::error::{Errno, SysError};
-use crate::mount::mount;
+use crate::mount::{mount, own_mounts};
 
 /// Makes the kernel receive the packets of a virtual link in threads, one for each queue of the
 /// interface at the receiver, and returns them. The interface has the same name at both ends, and is
@@ -68,11 +66,7 @@ fn set_offload(interface: &str, command: u32, enabled: bool) -> Result<(), SysEr
 /// was mounted. So it is mounted once more, in a mount namespace of the calling thread alone, which
 /// ends with the thread.
 fn enable_threads(interface: &str) -> Result<(), SysError> {
-    // SAFETY: only the mount namespace, the root and the directory of this thread change.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }
-        .map_err(SysError::of("unshare"))?;
-    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    mount_change("/", private).map_err(SysError::of("mount"))?;
+    own_mounts()?;
     mount("sysfs", Path::new("/sys"))?;
     fs::write(format!("/sys/class/net/{interface}/threaded"), "1").map_err(|error| {
         SysError::new("write threaded", Errno::from_io_error(&error).unwrap_or(Errno::IO))
