@@ -11,7 +11,7 @@ use tactus_sys::uio::UioDevice;
 use tactus_sys::wait::{Arrived, Waker, wait_event};
 use tactus_sys::{Errno, SysError, clock};
 
-use crate::job::{Begun, Ended, Flow, Pacer, Shared};
+use crate::job::{Begun, Ended, Flow, Pacer, Shared, run};
 use crate::refused::Refused;
 use crate::statistics::Recorder;
 use crate::thread::{Thread, ThreadBuilder};
@@ -129,7 +129,8 @@ impl<S: Source> ThreadBuilder<Event<S>> {
     ) -> Result<Thread, Refused> {
         let interrupter = self.kind.source.interrupter();
         let pacer = EventPacer { source: self.kind.source, next: 0 };
-        self.options.start(pacer, body, Some(interrupter))
+        self.options
+            .start(move |shared, recovery| run(pacer, body, shared, recovery), Some(interrupter))
     }
 }
 

@@ -15,7 +15,7 @@ use tactus_reserve::Rung;
 use tactus_sys::thread::NAME_MAX;
 
 use crate::event::Interrupter;
-use crate::job::{Ended, Flow, Pacer, Restart, Shared, run};
+use crate::job::{Ended, Recovery, Restart, Shared};
 use crate::process::Process;
 use crate::ready::{Description, Ready};
 use crate::refused::{Refused, STACK_MOST};
@@ -127,11 +127,10 @@ impl<K> ThreadBuilder<K> {
 }
 
 impl Options {
-    /// Starts a thread that serves the jobs of `pacer`, and waits until it is prepared.
-    pub(crate) fn start<P: Pacer + 'static>(
+    /// Starts a thread that runs `serve`, and waits until it is prepared.
+    pub(crate) fn start(
         self,
-        pacer: P,
-        body: impl FnMut(&P::Job) -> Flow + Send + 'static,
+        serve: impl FnOnce(&Arc<Shared>, &Recovery) -> Ended + Send + 'static,
         interrupter: Option<Interrupter>,
     ) -> Result<Thread, Refused> {
         self.check()?;
@@ -145,7 +144,7 @@ impl Options {
             Ok((state, description)) => {
                 let _ = ready.send(Ok(description));
                 let recovery = state.recovery(&self);
-                run(pacer, body, &ours, &recovery)
+                serve(&ours, &recovery)
             }
             Err(refused) => {
                 let _ = ready.send(Err(refused));
