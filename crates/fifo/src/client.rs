@@ -221,11 +221,7 @@ impl FifoReader<[u8]> {
     ///
     /// # Errors
     /// There is no broker, or it refuses.
-    pub fn open_of(
-        socket: impl AsRef<Path>,
-        name: &str,
-        items: &Items,
-    ) -> Result<Self, OpenError> {
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
         Self::introduced(socket.as_ref(), name, items)
     }
 
@@ -333,11 +329,7 @@ impl FifoWriter<[u8]> {
     ///
     /// # Errors
     /// There is no broker, or it refuses.
-    pub fn open_of(
-        socket: impl AsRef<Path>,
-        name: &str,
-        items: &Items,
-    ) -> Result<Self, OpenError> {
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
         Self::introduced(socket.as_ref(), name, items)
     }
 
@@ -426,11 +418,7 @@ impl SharedReader<[u8]> {
     ///
     /// # Errors
     /// There is no broker, or it refuses.
-    pub fn open_of(
-        socket: impl AsRef<Path>,
-        name: &str,
-        items: &Items,
-    ) -> Result<Self, OpenError> {
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
         Self::introduced(socket.as_ref(), name, items)
     }
 
@@ -497,11 +485,7 @@ impl SharedWriter<[u8]> {
     ///
     /// # Errors
     /// There is no broker, or it refuses.
-    pub fn open_of(
-        socket: impl AsRef<Path>,
-        name: &str,
-        items: &Items,
-    ) -> Result<Self, OpenError> {
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
         Self::introduced(socket.as_ref(), name, items)
     }
 
