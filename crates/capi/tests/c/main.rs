@@ -150,8 +150,8 @@ fn wrong_calls_corrupt_no_memory() {
     let empty = folder.path().join("empty.c");
     fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
     let sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    let tried =
-        Command::new("cc").args(sanitize).arg(&empty).arg("-o").arg(folder.path().join("empty"));
+    let mut tried = Command::new("cc");
+    tried.args(sanitize).arg(&empty).arg("-o").arg(folder.path().join("empty"));
     if !tried.output().is_ok_and(|output| output.status.success()) {
         return skip(Need::Machine, "cc has no address sanitizer");
     }

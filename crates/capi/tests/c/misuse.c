@@ -12,18 +12,18 @@ static int failures;
 
 #define REFUSED(call, number, words)                                                           \
     do {                                                                                       \
-        long long result = (call);                                                             \
-        if (result != -(number) || !strstr(trt_error(), words)) {                              \
-            printf("%d: %s returned %lld: %s\n", __LINE__, #call, result, trt_error());        \
+        long long got = (call);                                                             \
+        if (got != -(number) || !strstr(trt_error(), words)) {                              \
+            printf("%d: %s returned %lld: %s\n", __LINE__, #call, got, trt_error());        \
             failures++;                                                                        \
         }                                                                                      \
     } while (0)
 
 #define RETURNS(call, value)                                                                   \
     do {                                                                                       \
-        long long result = (call);                                                             \
-        if (result != (value)) {                                                               \
-            printf("%d: %s returned %lld: %s\n", __LINE__, #call, result, trt_error());        \
+        long long got = (call);                                                             \
+        if (got != (value)) {                                                               \
+            printf("%d: %s returned %lld: %s\n", __LINE__, #call, got, trt_error());        \
             failures++;                                                                        \
         }                                                                                      \
     } while (0)
