@@ -96,3 +96,54 @@ impl Pace {
         begin(&mut self.pacer, &self.shared)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Process;
+
+    fn start(body: impl FnOnce(&mut Pace) + Send + 'static) -> Thread {
+        let rt = Process::builder().start().unwrap();
+        let paced = |own: OwnThread| {
+            let period = Nanos::from_millis(1);
+            body(&mut own.periodic(period, Overrun::Skip, None).unwrap());
+        };
+        rt.thread("own").spawn(paced).unwrap()
+    }
+
+    #[test]
+    fn each_wait_begins_a_job_that_is_counted() {
+        let finished = start(|pace| {
+            for _ in 0..5 {
+                pace.wait().unwrap();
+            }
+        })
+        .join();
+        assert_eq!((finished.ended, finished.stats.run), (Ended::Stopped, 5));
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_thread_shall_end() {
+        let stopped = start(|pace| while pace.wait().is_ok() {}).stop();
+        assert_eq!(stopped.ended, Ended::Requested);
+    }
+
+    #[test]
+    fn a_panic_is_caught() {
+        let finished = start(|_| panic!("planned")).join();
+        assert_eq!(finished.ended, Ended::Panicked("planned".to_owned()));
+    }
+
+    #[test]
+    fn a_job_that_takes_too_long_can_end_the_thread() {
+        let rt = Process::builder().start().unwrap();
+        let body = |own: OwnThread| {
+            let period = Nanos::from_millis(1);
+            let mut pace = own.periodic(period, Overrun::Stop, None).unwrap();
+            pace.wait().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            assert!(matches!(pace.wait(), Err(Ended::Overrun { .. })));
+        };
+        assert_eq!(rt.thread("own").spawn(body).unwrap().join().ended, Ended::Stopped);
+    }
+}
