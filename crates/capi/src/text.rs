@@ -64,7 +64,8 @@ const NULL: Failure =
 /// Copies a text with its NUL to an array, as far as it has room: whole characters only.
 pub(crate) fn copy(text: &str, into: &mut [c_char]) {
     let Some(room) = into.len().checked_sub(1) else { return };
-    let text = &text[..text.floor_char_boundary(room)];
+    let mut ends = (0..=room.min(text.len())).rev();
+    let text = &text[..ends.find(|end| text.is_char_boundary(*end)).unwrap_or(0)];
     for (place, byte) in into.iter_mut().zip(text.bytes().chain([0])) {
         *place = byte.cast_signed();
     }
