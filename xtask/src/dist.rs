@@ -132,14 +132,7 @@ impl Dist {
     /// Makes the Debian package, as `crates/cli/Cargo.toml` describes it.
     fn package(&self) -> anyhow::Result<PathBuf> {
         let tools = self.folder.join("tools");
-        // If this version is installed, cargo does nothing.
-        run(Command::new("cargo")
-            .args(["install", "--quiet", "--locked", "--debug", "--no-default-features"])
-            .arg(CARGO_DEB)
-            .arg("--root")
-            .arg(&tools)
-            // Cargo builds in a temporary directory and removes it.
-            .env_remove("CARGO_TARGET_DIR"))?;
+        crate::install_tool(CARGO_DEB, "", &tools)?;
         let package = self.folder.join(format!("tactus_{VERSION}_amd64.deb"));
         let mut path = tools.join("bin").into_os_string();
         path.push(":");

@@ -3,6 +3,7 @@
 
 mod analysis_speed;
 mod attacks;
+mod c_library;
 mod coverage;
 mod cyclictest;
 mod dist;
@@ -24,6 +25,10 @@ usage: cargo xtask CHORE
 
   generate            write docs/man, docs/completions and docs/commands.md from the command line
   generate --check    fail if they are out of date
+  header              write crates/capi/include/tactus_rt.h from the sources of the C library
+  header --check      fail if it is out of date
+  c-library PREFIX    build the C library and copy it below PREFIX, with its header and its
+                      description for pkg-config
   dist                build what people install, below target/dist: a static program that contains
                       the program for guests, as an archive and as a Debian package (minutes;
                       musl-gcc)
@@ -63,6 +68,9 @@ fn main() -> anyhow::Result<ExitCode> {
     match words[..] {
         ["generate"] => generated::write(&repository())?,
         ["generate", "--check"] => generated::check(&repository())?,
+        ["header"] => c_library::write_header(&repository())?,
+        ["header", "--check"] => c_library::check_header(&repository())?,
+        ["c-library", prefix] => c_library::install(&repository(), prefix)?,
         ["dist"] => dist::build(&repository())?,
         ["coverage"] => coverage::levels(),
         ["coverage", "intervals"] => coverage::intervals(),
@@ -122,6 +130,21 @@ fn release(root: &Path) -> anyhow::Result<PathBuf> {
         .context("cargo")?;
     ensure!(built.success(), "tactus does not build");
     Ok(target(root).join("release/tactus"))
+}
+
+/// Installs a tool, such as `NAME@VERSION`, with these features below `tools`, unless this version
+/// is there.
+fn install_tool(tool: &str, features: &str, tools: &Path) -> anyhow::Result<()> {
+    let installed = Command::new("cargo")
+        .args(["install", "--quiet", "--locked", "--debug", "--no-default-features"])
+        .args(["--features", features, tool, "--root"])
+        .arg(tools)
+        // Cargo builds in a temporary directory and removes it.
+        .env_remove("CARGO_TARGET_DIR")
+        .status()
+        .context("cargo")?;
+    ensure!(installed.success(), "{tool} cannot be installed");
+    Ok(())
 }
 
 /// Cargo's target directory.

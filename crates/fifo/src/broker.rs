@@ -18,12 +18,12 @@ use crate::channel::{Channel, PeerMemory};
 use crate::door::Door;
 use crate::guests::Guests;
 use crate::handover::Handover;
-use crate::latest::LatestWriter;
+use crate::latest::{LatestReader, LatestWriter};
 use crate::layout::{Layout, reader};
 use crate::message::Role;
 use crate::ring::{RingReader, RingWriter};
 use crate::{
-    BlockReader, BlockWriter, Element, OfferError, PeerReport, Receiver, Sender, SizeError,
+    BlockReader, BlockWriter, Element, Items, OfferError, PeerReport, Receiver, Sender, SizeError,
     StartError, Weakness,
 };
 
@@ -103,10 +103,33 @@ impl Builder {
         name: &str,
         capacity: usize,
     ) -> Result<Sender<T>, OfferError> {
-        let layout = Layout::ring::<T>(capacity).map_err(size(name))?;
+        self.sender(name, &Items::of::<T>(), capacity)
+    }
+
+    /// Like [`fifo_out`](Self::fifo_out), of items that are known at run time.
+    ///
+    /// # Errors
+    /// The name or the size is not possible, or there is no memory.
+    pub fn fifo_out_of(
+        &mut self,
+        name: &str,
+        items: &Items,
+        capacity: usize,
+    ) -> Result<Sender<[u8]>, OfferError> {
+        self.sender(name, items, capacity)
+    }
+
+    fn sender<T: ?Sized>(
+        &mut self,
+        name: &str,
+        items: &Items,
+        capacity: usize,
+    ) -> Result<Sender<T>, OfferError> {
+        let layout = Layout::ring(items, capacity).map_err(size(name))?;
         let handover = Arc::<Handover>::default();
         let peer = PeerMemory::Reader(Arc::clone(&handover));
-        let (own, channel) = self.offer::<T>(name, Role::ReadFifo, layout, layout.words(), peer)?;
+        let (own, channel) =
+            self.offer(name, items, Role::ReadFifo, layout, layout.words(), peer)?;
         let cord = Cord { bell: Arc::clone(&self.bell), channel };
         Ok(Sender::new(RingWriter::new(own, layout), handover, cord))
     }
@@ -120,10 +143,32 @@ impl Builder {
         name: &str,
         capacity: usize,
     ) -> Result<Receiver<T>, OfferError> {
-        let layout = Layout::ring::<T>(capacity).map_err(size(name))?;
+        self.receiver(name, &Items::of::<T>(), capacity)
+    }
+
+    /// Like [`fifo_in`](Self::fifo_in), of items that are known at run time.
+    ///
+    /// # Errors
+    /// The name or the size is not possible, or there is no memory.
+    pub fn fifo_in_of(
+        &mut self,
+        name: &str,
+        items: &Items,
+        capacity: usize,
+    ) -> Result<Receiver<[u8]>, OfferError> {
+        self.receiver(name, items, capacity)
+    }
+
+    fn receiver<T: ?Sized>(
+        &mut self,
+        name: &str,
+        items: &Items,
+        capacity: usize,
+    ) -> Result<Receiver<T>, OfferError> {
+        let layout = Layout::ring(items, capacity).map_err(size(name))?;
         let (handover, arrivals) = (Arc::<Handover>::default(), Arc::<Signal>::default());
         let peer = PeerMemory::Writer(Arc::clone(&handover), Arc::clone(&arrivals));
-        let (own, _) = self.offer::<T>(name, Role::WriteFifo, layout, reader::COUNT, peer)?;
+        let (own, _) = self.offer(name, items, Role::WriteFifo, layout, reader::COUNT, peer)?;
         Ok(Receiver::new(RingReader::new(own, layout, 0), handover, arrivals))
     }
 
@@ -132,9 +177,29 @@ impl Builder {
     /// # Errors
     /// The name or the size is not possible, or there is no memory.
     pub fn block_out<T: Element>(&mut self, name: &str) -> Result<BlockWriter<T>, OfferError> {
-        let layout = Layout::block::<T>().map_err(size(name))?;
+        self.block_writer(name, &Items::of::<T>())
+    }
+
+    /// Like [`block_out`](Self::block_out), of a value that is known at run time.
+    ///
+    /// # Errors
+    /// The name or the size is not possible, or there is no memory.
+    pub fn block_out_of(
+        &mut self,
+        name: &str,
+        items: &Items,
+    ) -> Result<BlockWriter<[u8]>, OfferError> {
+        self.block_writer(name, items)
+    }
+
+    fn block_writer<T: ?Sized>(
+        &mut self,
+        name: &str,
+        items: &Items,
+    ) -> Result<BlockWriter<T>, OfferError> {
+        let layout = Layout::block(items).map_err(size(name))?;
         let peer = PeerMemory::None;
-        let (own, _) = self.offer::<T>(name, Role::ReadBlock, layout, layout.words(), peer)?;
+        let (own, _) = self.offer(name, items, Role::ReadBlock, layout, layout.words(), peer)?;
         Ok(BlockWriter::new(LatestWriter::new(own, layout)))
     }
 
@@ -143,17 +208,38 @@ impl Builder {
     /// # Errors
     /// The name or the size is not possible, or there is no memory.
     pub fn block_in<T: Element>(&mut self, name: &str) -> Result<BlockReader<T>, OfferError> {
-        let layout = Layout::block::<T>().map_err(size(name))?;
+        self.block_reader(name, &Items::of::<T>())
+    }
+
+    /// Like [`block_in`](Self::block_in), of a value that is known at run time.
+    ///
+    /// # Errors
+    /// The name or the size is not possible, or there is no memory.
+    pub fn block_in_of(
+        &mut self,
+        name: &str,
+        items: &Items,
+    ) -> Result<BlockReader<[u8]>, OfferError> {
+        self.block_reader(name, items)
+    }
+
+    fn block_reader<T: ?Sized>(
+        &mut self,
+        name: &str,
+        items: &Items,
+    ) -> Result<BlockReader<T>, OfferError> {
+        let layout = Layout::block(items).map_err(size(name))?;
         let (handover, arrivals) = (Arc::<Handover>::default(), Arc::<Signal>::default());
         let peer = PeerMemory::Writer(Arc::clone(&handover), arrivals);
-        self.offer::<T>(name, Role::WriteBlock, layout, reader::COUNT, peer)?;
-        Ok(BlockReader::new(layout, handover))
+        self.offer(name, items, Role::WriteBlock, layout, reader::COUNT, peer)?;
+        Ok(BlockReader::new(LatestReader::new(layout), handover))
     }
 
     /// Adds a channel whose real-time side writes `words` words. Returns them and its number.
-    fn offer<T: Element>(
+    fn offer(
         &mut self,
         name: &str,
+        items: &Items,
         role: Role,
         layout: Layout,
         words: usize,
@@ -162,8 +248,8 @@ impl Builder {
         let offered = Offered {
             name: name.to_owned(),
             role,
-            element: T::LAYOUT.to_owned(),
-            bytes: size_of::<T>(),
+            element: items.layout.clone(),
+            bytes: items.bytes,
         };
         let number = self.book.add(offered)?;
         let memory = |error| OfferError::Memory { name: name.to_owned(), error };

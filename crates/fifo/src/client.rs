@@ -1,6 +1,7 @@
 //! The ordinary side: opens channels by name.
 
 use std::io::ErrorKind;
+use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,11 +11,11 @@ use tactus_sys::peer_memory::{ReadableWords, WritableWords};
 use tactus_sys::wait::wait_readable;
 use tactus_sys::{Errno, SysError, local_socket};
 
-use crate::latest::{self, Latest, LatestWriter};
+use crate::latest::{LatestReader, LatestWriter};
 use crate::layout::{Layout, reader, writer};
 use crate::message::{Introduction, MESSAGE_BYTES, Reply, Request, Role, VERSION};
 use crate::ring::{RingReader, RingWriter};
-use crate::{Element, Ended, NotWritten, OpenError, Received, Sent, Separation};
+use crate::{Element, Ended, Items, NotWritten, OpenError, Received, Sent, Separation, element};
 
 /// How long the broker may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -68,21 +69,22 @@ struct Line {
 
 impl Line {
     /// Opens a channel. Returns its memory: first that of the real-time side.
-    fn open<T: Element>(
+    fn open(
         socket: &Path,
         name: &str,
+        items: &Items,
         role: Role,
     ) -> Result<(Self, Vec<OwnedFd>), OpenError> {
-        let (name, element) = (name.to_owned(), T::LAYOUT.to_owned());
-        let request = Request { version: VERSION, name, role, element, bytes: size_of::<T>() };
+        let (name, element, bytes) = (name.to_owned(), items.layout.clone(), items.bytes);
+        let request = Request { version: VERSION, name, role, element, bytes };
         let Introduced { stream, introduction, files } = introduce(socket, &request)?;
         Ok((Self { stream, introduction, has_ended: false }, files))
     }
 
     /// The layout of the channel, by the introduction.
-    fn layout<T: Element>(&self) -> Result<Layout, OpenError> {
+    fn layout(&self, items: &Items) -> Result<Layout, OpenError> {
         let capacity = self.introduction.capacity;
-        match Layout::ring::<T>(capacity) {
+        match Layout::ring(items, capacity) {
             Ok(layout) if layout.capacity == capacity => Ok(layout),
             _ => Err(OpenError::Protocol(format!("it has {capacity} slots"))),
         }
@@ -156,10 +158,11 @@ fn files<const N: usize>(files: Vec<OwnedFd>) -> Result<[OwnedFd; N], OpenError>
 /// Its descriptor can be read when items may have arrived, or at the end. It is reset by
 /// [`try_read`](Self::try_read) once that returns `None`.
 #[derive(Debug)]
-pub struct FifoReader<T: Element> {
+pub struct FifoReader<T: ?Sized> {
     line: Line,
     peer: ReadableWords,
-    ring: RingReader<T>,
+    ring: RingReader,
+    items: PhantomData<fn() -> Box<T>>,
 }
 
 impl<T: Element> FifoReader<T> {
@@ -168,13 +171,7 @@ impl<T: Element> FifoReader<T> {
     /// # Errors
     /// There is no broker, or it refuses.
     pub fn open(socket: impl AsRef<Path>, name: &str) -> Result<Self, OpenError> {
-        let (line, received) = Line::open::<T>(socket.as_ref(), name, Role::ReadFifo)?;
-        let layout = line.layout::<T>()?;
-        let [peer, own] = files(received)?;
-        let peer = ReadableWords::map(peer, layout.words())?;
-        let own = WritableWords::map(own, reader::COUNT)?;
-        let ring = RingReader::new(own, layout, line.introduction.start);
-        Ok(Self { line, peer, ring })
+        Self::introduced(socket.as_ref(), name, &Items::of::<T>())
     }
 
     /// Takes the next item, if there is one. Never waits.
@@ -182,16 +179,12 @@ impl<T: Element> FifoReader<T> {
     /// # Errors
     /// The real-time side has ended, and everything was read.
     pub fn try_read(&mut self) -> Result<Option<T>, Ended> {
-        if let Some(item) = self.ring.pop(&self.peer) {
-            return Ok(Some(item));
-        }
-        // The sequence loses no notice: those that come after this are for later items.
-        self.line.clear();
-        let has_ended = self.line.has_ended || self.peer.load(writer::CLOSED) != 0;
-        if self.ring.request_notice(Some(&self.peer)) {
-            return Ok(self.ring.pop(&self.peer));
-        }
-        if has_ended { Err(Ended) } else { Ok(None) }
+        let mut taken = Ok(false);
+        let item = element::filled(|item| {
+            taken = self.take(item);
+            taken == Ok(true)
+        });
+        taken.map(|_| item)
     }
 
     /// Takes the next item, and waits for it.
@@ -207,15 +200,6 @@ impl<T: Element> FifoReader<T> {
         }
     }
 
-    /// Waits until items may have arrived, or the real-time side has ended, for `timeout` at most;
-    /// a signal may end the wait too. Returns whether `timeout` is not over.
-    ///
-    /// # Errors
-    /// Those of [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
-    pub fn wait(&self, timeout: Option<Duration>) -> Result<bool, SysError> {
-        self.line.wait(timeout)
-    }
-
     /// Calls `handler` with each item as it arrives, until it breaks.
     ///
     /// # Errors
@@ -229,6 +213,61 @@ impl<T: Element> FifoReader<T> {
                 return Ok(result);
             }
         }
+    }
+}
+
+impl FifoReader<[u8]> {
+    /// Opens a FIFO of items that are known at run time.
+    ///
+    /// # Errors
+    /// There is no broker, or it refuses.
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
+        Self::introduced(socket.as_ref(), name, items)
+    }
+
+    /// Takes the next item, if there is one, and returns whether there was. Never waits.
+    ///
+    /// # Errors
+    /// The real-time side has ended, and everything was read.
+    ///
+    /// # Panics
+    /// The item has another size than those of the channel.
+    pub fn try_read_bytes(&mut self, item: &mut [u8]) -> Result<bool, Ended> {
+        self.take(item)
+    }
+}
+
+impl<T: ?Sized> FifoReader<T> {
+    fn introduced(socket: &Path, name: &str, items: &Items) -> Result<Self, OpenError> {
+        let (line, received) = Line::open(socket, name, items, Role::ReadFifo)?;
+        let layout = line.layout(items)?;
+        let [peer, own] = files(received)?;
+        let peer = ReadableWords::map(peer, layout.words())?;
+        let own = WritableWords::map(own, reader::COUNT)?;
+        let ring = RingReader::new(own, layout, line.introduction.start);
+        Ok(Self { line, peer, ring, items: PhantomData })
+    }
+
+    fn take(&mut self, item: &mut [u8]) -> Result<bool, Ended> {
+        if self.ring.pop(&self.peer, item) {
+            return Ok(true);
+        }
+        // The sequence loses no notice: those that come after this are for later items.
+        self.line.clear();
+        let has_ended = self.line.has_ended || self.peer.load(writer::CLOSED) != 0;
+        if self.ring.request_notice(Some(&self.peer)) {
+            return Ok(self.ring.pop(&self.peer, item));
+        }
+        if has_ended { Err(Ended) } else { Ok(false) }
+    }
+
+    /// Waits until items may have arrived, or the real-time side has ended, for `timeout` at most;
+    /// a signal may end the wait too. Returns whether `timeout` is not over.
+    ///
+    /// # Errors
+    /// Those of [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<bool, SysError> {
+        self.line.wait(timeout)
     }
 
     /// What became of the items since this was opened.
@@ -252,7 +291,7 @@ impl<T: Element> FifoReader<T> {
     }
 }
 
-impl<T: Element> AsFd for FifoReader<T> {
+impl<T: ?Sized> AsFd for FifoReader<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.line.stream.as_fd()
     }
@@ -260,10 +299,11 @@ impl<T: Element> AsFd for FifoReader<T> {
 
 /// Writes items for a real-time [`Receiver`](crate::Receiver).
 #[derive(Debug)]
-pub struct FifoWriter<T: Element> {
+pub struct FifoWriter<T: ?Sized> {
     line: Line,
     peer: ReadableWords,
-    ring: RingWriter<T>,
+    ring: RingWriter,
+    items: PhantomData<fn(&T)>,
 }
 
 impl<T: Element> FifoWriter<T> {
@@ -272,12 +312,7 @@ impl<T: Element> FifoWriter<T> {
     /// # Errors
     /// There is no broker, or it refuses.
     pub fn open(socket: impl AsRef<Path>, name: &str) -> Result<Self, OpenError> {
-        let (line, received) = Line::open::<T>(socket.as_ref(), name, Role::WriteFifo)?;
-        let layout = line.layout::<T>()?;
-        let [peer, own] = files(received)?;
-        let peer = ReadableWords::map(peer, reader::COUNT)?;
-        let ring = RingWriter::new(WritableWords::map(own, layout.words())?, layout);
-        Ok(Self { line, peer, ring })
+        Self::introduced(socket.as_ref(), name, &Items::of::<T>())
     }
 
     /// Writes an item. Never waits. The real-time side gets it even if this process ends now.
@@ -285,6 +320,42 @@ impl<T: Element> FifoWriter<T> {
     /// # Errors
     /// The FIFO is full, or the real-time side has ended.
     pub fn write(&mut self, item: &T) -> Result<(), NotWritten> {
+        self.push(bytemuck::bytes_of(item))
+    }
+}
+
+impl FifoWriter<[u8]> {
+    /// Opens a FIFO of items that are known at run time.
+    ///
+    /// # Errors
+    /// There is no broker, or it refuses.
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
+        Self::introduced(socket.as_ref(), name, items)
+    }
+
+    /// Writes an item. Never waits. The real-time side gets it even if this process ends now.
+    ///
+    /// # Errors
+    /// The FIFO is full, or the real-time side has ended.
+    ///
+    /// # Panics
+    /// The item has another size than those of the channel.
+    pub fn write_bytes(&mut self, item: &[u8]) -> Result<(), NotWritten> {
+        self.push(item)
+    }
+}
+
+impl<T: ?Sized> FifoWriter<T> {
+    fn introduced(socket: &Path, name: &str, items: &Items) -> Result<Self, OpenError> {
+        let (line, received) = Line::open(socket, name, items, Role::WriteFifo)?;
+        let layout = line.layout(items)?;
+        let [peer, own] = files(received)?;
+        let peer = ReadableWords::map(peer, reader::COUNT)?;
+        let ring = RingWriter::new(WritableWords::map(own, layout.words())?, layout);
+        Ok(Self { line, peer, ring, items: PhantomData })
+    }
+
+    fn push(&mut self, item: &[u8]) -> Result<(), NotWritten> {
         // Before it takes this session, the reader has read nothing of it.
         let is_taken = self.peer.load(reader::SESSION) == self.line.introduction.session;
         self.ring.look(if is_taken { self.peer.load(reader::READ) } else { 0 });
@@ -316,11 +387,11 @@ impl<T: Element> FifoWriter<T> {
 
 /// Reads the latest value of a real-time [`BlockWriter`](crate::BlockWriter).
 #[derive(Debug)]
-pub struct SharedReader<T: Element> {
+pub struct SharedReader<T: ?Sized> {
     line: Line,
     peer: ReadableWords,
-    layout: Layout,
-    value: Option<T>,
+    latest: LatestReader,
+    items: PhantomData<fn() -> Box<T>>,
 }
 
 impl<T: Element> SharedReader<T> {
@@ -329,11 +400,7 @@ impl<T: Element> SharedReader<T> {
     /// # Errors
     /// There is no broker, or it refuses.
     pub fn open(socket: impl AsRef<Path>, name: &str) -> Result<Self, OpenError> {
-        let (line, received) = Line::open::<T>(socket.as_ref(), name, Role::ReadBlock)?;
-        let layout = line.layout::<T>()?;
-        let [peer] = files(received)?;
-        let peer = ReadableWords::map(peer, layout.words())?;
-        Ok(Self { line, peer, layout, value: None })
+        Self::introduced(socket.as_ref(), name, &Items::of::<T>())
     }
 
     /// The latest value; `None` before the first. Never waits, and never returns a mixture of two
@@ -342,12 +409,43 @@ impl<T: Element> SharedReader<T> {
     /// # Errors
     /// The real-time side has ended.
     pub fn read(&mut self) -> Result<Option<T>, Ended> {
-        if let Latest::Value(_, value) = latest::read(&self.peer, self.layout) {
-            self.value = Some(value);
-        }
+        Ok(self.refreshed()?.map(bytemuck::pod_read_unaligned))
+    }
+}
+
+impl SharedReader<[u8]> {
+    /// Opens a block of a value that is known at run time.
+    ///
+    /// # Errors
+    /// There is no broker, or it refuses.
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
+        Self::introduced(socket.as_ref(), name, items)
+    }
+
+    /// The latest value; `None` before the first. Never waits, and never returns a mixture of two
+    /// values.
+    ///
+    /// # Errors
+    /// The real-time side has ended.
+    pub fn read_bytes(&mut self) -> Result<Option<&[u8]>, Ended> {
+        self.refreshed()
+    }
+}
+
+impl<T: ?Sized> SharedReader<T> {
+    fn introduced(socket: &Path, name: &str, items: &Items) -> Result<Self, OpenError> {
+        let (line, received) = Line::open(socket, name, items, Role::ReadBlock)?;
+        let layout = line.layout(items)?;
+        let [peer] = files(received)?;
+        let peer = ReadableWords::map(peer, layout.words())?;
+        Ok(Self { line, peer, latest: LatestReader::new(layout), items: PhantomData })
+    }
+
+    fn refreshed(&mut self) -> Result<Option<&[u8]>, Ended> {
+        self.latest.refresh(&self.peer);
         self.line.clear();
         let has_ended = self.line.has_ended || self.peer.load(writer::CLOSED) != 0;
-        if has_ended { Err(Ended) } else { Ok(self.value) }
+        if has_ended { Err(Ended) } else { Ok(self.latest.value()) }
     }
 
     /// How far the sides are separated.
@@ -358,9 +456,10 @@ impl<T: Element> SharedReader<T> {
 
 /// Writes the latest value for a real-time [`BlockReader`](crate::BlockReader).
 #[derive(Debug)]
-pub struct SharedWriter<T: Element> {
+pub struct SharedWriter<T: ?Sized> {
     line: Line,
-    latest: LatestWriter<T>,
+    latest: LatestWriter,
+    items: PhantomData<fn(&T)>,
 }
 
 impl<T: Element> SharedWriter<T> {
@@ -369,11 +468,7 @@ impl<T: Element> SharedWriter<T> {
     /// # Errors
     /// There is no broker, or it refuses.
     pub fn open(socket: impl AsRef<Path>, name: &str) -> Result<Self, OpenError> {
-        let (line, received) = Line::open::<T>(socket.as_ref(), name, Role::WriteBlock)?;
-        let layout = line.layout::<T>()?;
-        let [own] = files(received)?;
-        let latest = LatestWriter::new(WritableWords::map(own, layout.words())?, layout);
-        Ok(Self { line, latest })
+        Self::introduced(socket.as_ref(), name, &Items::of::<T>())
     }
 
     /// Replaces the value. Never waits.
@@ -381,6 +476,41 @@ impl<T: Element> SharedWriter<T> {
     /// # Errors
     /// The real-time side has ended.
     pub fn write(&mut self, value: &T) -> Result<(), Ended> {
+        self.replace(bytemuck::bytes_of(value))
+    }
+}
+
+impl SharedWriter<[u8]> {
+    /// Opens a block of a value that is known at run time.
+    ///
+    /// # Errors
+    /// There is no broker, or it refuses.
+    pub fn open_of(socket: impl AsRef<Path>, name: &str, items: &Items) -> Result<Self, OpenError> {
+        Self::introduced(socket.as_ref(), name, items)
+    }
+
+    /// Replaces the value. Never waits.
+    ///
+    /// # Errors
+    /// The real-time side has ended.
+    ///
+    /// # Panics
+    /// The value has another size than the channel.
+    pub fn write_bytes(&mut self, value: &[u8]) -> Result<(), Ended> {
+        self.replace(value)
+    }
+}
+
+impl<T: ?Sized> SharedWriter<T> {
+    fn introduced(socket: &Path, name: &str, items: &Items) -> Result<Self, OpenError> {
+        let (line, received) = Line::open(socket, name, items, Role::WriteBlock)?;
+        let layout = line.layout(items)?;
+        let [own] = files(received)?;
+        let latest = LatestWriter::new(WritableWords::map(own, layout.words())?, layout);
+        Ok(Self { line, latest, items: PhantomData })
+    }
+
+    fn replace(&mut self, value: &[u8]) -> Result<(), Ended> {
         self.line.clear();
         if self.line.has_ended {
             return Err(Ended);

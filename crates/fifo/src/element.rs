@@ -69,11 +69,31 @@ impl<const N: usize> Element for [u8; N] {
     const LAYOUT: &'static str = "bytes";
 }
 
+/// What the items of a channel are, where it is known only at run time, e.g. to programs in other
+/// languages. Their items are slices of bytes, such as those of a [`Sender<[u8]>`](crate::Sender).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Items {
+    /// A text such as [`Element::LAYOUT`].
+    pub layout: String,
+    /// The size of an item.
+    pub bytes: usize,
+}
+
+impl Items {
+    /// The items of a type.
+    pub fn of<T: Element>() -> Self {
+        Self { layout: T::LAYOUT.to_owned(), bytes: size_of::<T>() }
+    }
+}
+
 /// Writes an item into a slot. Readers must be kept away by indices.
-pub(crate) fn write<T: Element>(words: &WritableWords, layout: Layout, slot: usize, item: &T) {
+///
+/// # Panics
+/// The item has another size than those of the channel.
+pub(crate) fn write(words: &WritableWords, layout: Layout, slot: usize, item: &[u8]) {
+    assert_eq!(item.len(), layout.bytes, "the size of an item");
     let (first, count) = layout.slot(slot);
-    let bytes = bytemuck::bytes_of(item).chunks(8);
-    for (word, bytes) in words.words()[first..first + count].iter().zip(bytes) {
+    for (word, bytes) in words.words()[first..first + count].iter().zip(item.chunks(8)) {
         let mut padded = [0; 8];
         padded[..bytes.len()].copy_from_slice(bytes);
         word.store(u64::from_ne_bytes(padded), Ordering::Relaxed);
@@ -81,12 +101,19 @@ pub(crate) fn write<T: Element>(words: &WritableWords, layout: Layout, slot: usi
 }
 
 /// Reads an item from a slot, each word once. It is whole only if indices say so.
-pub(crate) fn read<T: Element>(words: &ReadableWords, layout: Layout, slot: usize) -> T {
+///
+/// # Panics
+/// The item has another size than those of the channel.
+pub(crate) fn read(words: &ReadableWords, layout: Layout, slot: usize, item: &mut [u8]) {
+    assert_eq!(item.len(), layout.bytes, "the size of an item");
     let (first, count) = layout.slot(slot);
-    let mut item = T::zeroed();
-    let bytes = bytemuck::bytes_of_mut(&mut item).chunks_mut(8);
-    for (word, bytes) in words.load_all(first, count).zip(bytes) {
+    for (word, bytes) in words.load_all(first, count).zip(item.chunks_mut(8)) {
         bytes.copy_from_slice(&word.to_ne_bytes()[..bytes.len()]);
     }
-    item
+}
+
+/// Makes an item of what `take` writes into its bytes, if it does.
+pub(crate) fn filled<T: Element>(take: impl FnOnce(&mut [u8]) -> bool) -> Option<T> {
+    let mut item = T::zeroed();
+    take(bytemuck::bytes_of_mut(&mut item)).then_some(item)
 }

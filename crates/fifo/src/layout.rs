@@ -1,6 +1,6 @@
 //! Where things are in shared memory, in words of 8 bytes.
 
-use crate::{Element, SizeError};
+use crate::{Items, SizeError};
 
 /// The most bytes of an item.
 pub const ITEM_BYTES_MAX: usize = 64 << 10;
@@ -48,19 +48,21 @@ pub(crate) mod reader {
 pub(crate) struct Layout {
     /// The number of slots: a power of two.
     pub capacity: usize,
+    /// Bytes of an item.
+    pub bytes: usize,
     /// Words of a slot.
     item: usize,
 }
 
 impl Layout {
     /// A ring with room for at least `capacity` items.
-    pub fn ring<T: Element>(capacity: usize) -> Result<Self, SizeError> {
-        Self::of(size_of::<T>(), capacity)
+    pub fn ring(items: &Items, capacity: usize) -> Result<Self, SizeError> {
+        Self::of(items.bytes, capacity)
     }
 
     /// A block with one value.
-    pub fn block<T: Element>() -> Result<Self, SizeError> {
-        Self::of(size_of::<T>(), BLOCK_SLOTS)
+    pub fn block(items: &Items) -> Result<Self, SizeError> {
+        Self::of(items.bytes, BLOCK_SLOTS)
     }
 
     /// Slots of `bytes` each, at least `capacity` of them.
@@ -71,7 +73,8 @@ impl Layout {
         if capacity == 0 || capacity > CAPACITY_MAX {
             return Err(SizeError::Capacity { capacity });
         }
-        let layout = Self { capacity: capacity.next_power_of_two(), item: bytes.div_ceil(8) };
+        let (capacity, item) = (capacity.next_power_of_two(), bytes.div_ceil(8));
+        let layout = Self { capacity, bytes, item };
         let ring = layout.capacity * layout.item * 8;
         if ring > RING_BYTES_MAX {
             return Err(SizeError::Ring { bytes: ring });

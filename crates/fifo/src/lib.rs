@@ -61,7 +61,7 @@ pub use bell::CHANNELS_MAX;
 pub use broker::{Broker, Builder};
 pub use bytemuck;
 pub use client::{FifoReader, FifoWriter, Introduced, SharedReader, SharedWriter, introduce};
-pub use element::{Element, LAYOUT_BYTES_MAX};
+pub use element::{Element, Items, LAYOUT_BYTES_MAX};
 pub use error::{
     Ended, Full, NotWritten, OfferError, OpenError, Received, Sent, SizeError, StartError,
 };

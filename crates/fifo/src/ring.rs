@@ -1,27 +1,25 @@
 //! The two ends of a ring in shared memory. The same code serves both processes.
 
-use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 
 use tactus_sys::peer_memory::{ReadableWords, WritableWords};
 
 use crate::index::{ReadIndex, WriteIndex};
 use crate::layout::{Layout, reader, writer};
-use crate::{Element, Full, element};
+use crate::{Full, element};
 
 /// The end that writes items, into memory that only its process writes.
 #[derive(Debug)]
-pub(crate) struct RingWriter<T> {
+pub(crate) struct RingWriter {
     own: WritableWords,
     layout: Layout,
     pub index: WriteIndex,
-    items: PhantomData<fn(T)>,
 }
 
-impl<T: Element> RingWriter<T> {
+impl RingWriter {
     pub const fn new(own: WritableWords, layout: Layout) -> Self {
         let index = WriteIndex::new(layout.capacity as u64);
-        Self { own, layout, index, items: PhantomData }
+        Self { own, layout, index }
     }
 
     /// Looks at the index that the reader shows.
@@ -33,7 +31,7 @@ impl<T: Element> RingWriter<T> {
     }
 
     /// Writes an item if there is room as of the last look.
-    pub fn push(&mut self, item: &T) -> Result<(), Full> {
+    pub fn push(&mut self, item: &[u8]) -> Result<(), Full> {
         let Some(slot) = self.index.claim() else {
             self.own.words()[writer::REFUSED].store(self.index.refused(), Ordering::Relaxed);
             return Err(Full);
@@ -60,19 +58,18 @@ impl<T: Element> RingWriter<T> {
 
 /// The end that reads items; its index is in memory that only its process writes.
 #[derive(Debug)]
-pub(crate) struct RingReader<T> {
+pub(crate) struct RingReader {
     own: WritableWords,
     layout: Layout,
     pub index: ReadIndex,
     waits: bool,
-    items: PhantomData<fn() -> T>,
 }
 
-impl<T: Element> RingReader<T> {
+impl RingReader {
     /// Reads from item `start` on.
     pub const fn new(own: WritableWords, layout: Layout, start: u64) -> Self {
         let index = ReadIndex::starting_at(start, layout.capacity as u64);
-        Self { own, layout, index, waits: false, items: PhantomData }
+        Self { own, layout, index, waits: false }
     }
 
     /// Looks at the indices of the writer whose memory is `peer`.
@@ -81,28 +78,29 @@ impl<T: Element> RingReader<T> {
         self.index.look(peer.load(writer::WRITTEN));
     }
 
-    /// Takes the next item.
-    pub fn pop(&mut self, peer: &ReadableWords) -> Option<T> {
+    /// Takes the next item, if there is one.
+    pub fn pop(&mut self, peer: &ReadableWords, item: &mut [u8]) -> bool {
         self.look(peer);
-        self.pop_seen(peer)
+        self.pop_seen(peer, item)
     }
 
     /// Takes the next item as of the last look.
-    pub fn pop_seen(&mut self, peer: &ReadableWords) -> Option<T> {
+    pub fn pop_seen(&mut self, peer: &ReadableWords, item: &mut [u8]) -> bool {
         // A writer that lets itself be misled overwrites items while they are read; the second
         // attempt begins behind them.
         for _ in 0..2 {
-            let item = element::read(peer, self.layout, self.index.next()?);
+            let Some(slot) = self.index.next() else { return false };
+            element::read(peer, self.layout, slot, item);
             fence(Ordering::Acquire);
             if !self.index.skip_to(peer.load(writer::FREED)) {
                 let read = self.index.advance();
                 self.show(read);
                 self.set_waits(false);
-                return Some(item);
+                return true;
             }
             self.show(self.index.read());
         }
-        None
+        false
     }
 
     fn show(&self, index: u64) {

@@ -12,7 +12,7 @@ use tactus_sys::uio::UioDevice;
 use tactus_sys::wait::{Arrived, Waker, wait_event};
 use tactus_sys::{Errno, SysError, clock};
 
-use crate::job::{Begun, Ended, Flow, Pacer, Shared};
+use crate::job::{Begun, Ended, Flow, Pacer, Shared, run};
 use crate::refused::Refused;
 use crate::statistics::Recorder;
 use crate::thread::{Thread, ThreadBuilder};
@@ -126,11 +126,16 @@ impl<S: Source> ThreadBuilder<Event<S>> {
     /// is a [shortfall](Thread::shortfalls).
     pub fn spawn(
         self,
-        body: impl FnMut(&Occurrence<S::Event>) -> Flow + Send + 'static,
+        mut body: impl FnMut(&Occurrence<S::Event>) -> Flow + Send + 'static,
     ) -> Result<Thread, Refused> {
         let interrupter = self.kind.source.interrupter();
         let pacer = EventPacer { source: self.kind.source, next: 0 };
-        self.options.start(pacer, body, Some(interrupter))
+        self.options.start(
+            move |shared, recovery, observed| {
+                run(pacer, |job| observed.run(|| body(job)), shared, recovery)
+            },
+            Some(interrupter),
+        )
     }
 }
 

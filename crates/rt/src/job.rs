@@ -96,7 +96,7 @@ impl Shared {
     }
 
     /// Records the end of a job, if there is one, and returns the time.
-    fn end_job(&self) -> Option<Instant<Monotonic>> {
+    pub(crate) fn end_job(&self) -> Option<Instant<Monotonic>> {
         let began = self.watched.end()?;
         let now = clock::now();
         self.recorder.end_job(now - began);
@@ -151,8 +151,7 @@ fn serve_caught<P: Pacer>(
     served.unwrap_or_else(|payload| {
         let message = message(&*payload);
         reporter.report(Incident::Panicked { message: message.clone() });
-        let end = shared.end_job().and_then(|now| pacer.finish(now, &shared.recorder));
-        end.unwrap_or(Ended::Panicked(message))
+        end(pacer, shared).unwrap_or(Ended::Panicked(message))
     })
 }
 
@@ -162,19 +161,12 @@ fn serve<P: Pacer>(
     shared: &Shared,
 ) -> Ended {
     loop {
-        if shared.is_ending() {
-            return Ended::Requested;
-        }
-        let Begun { job, woke, lateness, missed, shifted } = match pacer.wait(shared) {
-            Ok(Some(begun)) => begun,
-            Ok(None) => continue,
+        let job = match begin(pacer, shared) {
+            Ok(job) => job,
             Err(ended) => return ended,
         };
-        shared.recorder.start_job(lateness, missed, shifted);
-        shared.watched.begin(woke);
         let flow = body(&job);
-        let end = shared.end_job().and_then(|now| pacer.finish(now, &shared.recorder));
-        match (flow, end) {
+        match (flow, end(pacer, shared)) {
             (Flow::Stop, _) => return Ended::Stopped,
             (Flow::Continue, Some(end)) => return end,
             (Flow::Continue, None) if shared.watched.take_demotion() => return Ended::Hung,
@@ -183,8 +175,27 @@ fn serve<P: Pacer>(
     }
 }
 
+/// Waits for the next job and begins it.
+pub(crate) fn begin<P: Pacer>(pacer: &mut P, shared: &Shared) -> Result<P::Job, Ended> {
+    loop {
+        if shared.is_ending() {
+            return Err(Ended::Requested);
+        }
+        let Some(begun) = pacer.wait(shared)? else { continue };
+        let Begun { job, woke, lateness, missed, shifted } = begun;
+        shared.recorder.start_job(lateness, missed, shifted);
+        shared.watched.begin(woke);
+        return Ok(job);
+    }
+}
+
+/// Ends the present job, if there is one; `Some` if the thread ends.
+pub(crate) fn end<P: Pacer>(pacer: &mut P, shared: &Shared) -> Option<Ended> {
+    shared.end_job().and_then(|now| pacer.finish(now, &shared.recorder))
+}
+
 /// The text of a panic.
-fn message(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message").to_owned()

@@ -8,6 +8,7 @@
 //! | for | here |
 //! |---|---|
 //! | a job in every period | [`Process::periodic`], with a policy for [overruns](Overrun) |
+//! | a loop of one's own that waits for its periods | [`Process::thread`] |
 //! | a job for every event of a descriptor, an interrupt, an alarm, anything | [`Process::event`] and its [`Source`] |
 //! | CPU time that is granted and limited | [`Policy::Reserve`] |
 //! | reading a clock, sleeping, alarms | [`ClockService`] |
@@ -34,6 +35,7 @@ mod event;
 mod job;
 mod observed;
 mod overrun;
+mod own;
 mod periodic;
 mod process;
 mod ready;
@@ -48,6 +50,7 @@ pub use clock::{ClockService, Service, ServiceFigures};
 pub use event::{Event, Gpio, Interrupter, Occurrence, Readable, Source, Uio, Waited};
 pub use job::{Ended, Flow, Restart};
 pub use overrun::{Due, Next, Overrun, Schedule};
+pub use own::{Own, OwnThread, Pace};
 pub use periodic::{Periodic, Tick};
 pub use process::{Process, ProcessBuilder};
 pub use refused::{LIMIT_LEAST, PERIOD_LEAST, PERIOD_MOST, Refused, STACK_MOST};

@@ -2,7 +2,7 @@
 
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use crate::job::{Begun, Ended, Flow, Pacer, Shared};
+use crate::job::{Begun, Ended, Flow, Pacer, Shared, run};
 use crate::overrun::{Next, Overrun, Schedule};
 use crate::refused::{PERIOD_LEAST, PERIOD_MOST, Refused};
 use crate::statistics::Recorder;
@@ -70,24 +70,41 @@ impl ThreadBuilder<Periodic> {
     /// is a [shortfall](Thread::shortfalls).
     pub fn spawn(
         self,
-        body: impl FnMut(&Tick) -> Flow + Send + 'static,
+        mut body: impl FnMut(&Tick) -> Flow + Send + 'static,
     ) -> Result<Thread, Refused> {
         let Periodic { period, overrun, first } = self.kind;
+        let pacer = PeriodicPacer::new(period, overrun, first)?;
+        self.options.start(
+            move |shared, recovery, observed| {
+                run(pacer, |job| observed.run(|| body(job)), shared, recovery)
+            },
+            None,
+        )
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct PeriodicPacer {
+    period: Nanos,
+    overrun: Overrun,
+    has_first: bool,
+    grid: Schedule,
+}
+
+impl PeriodicPacer {
+    /// Checks the period.
+    pub(crate) fn new(
+        period: Nanos,
+        overrun: Overrun,
+        first: Option<Instant<Monotonic>>,
+    ) -> Result<Self, Refused> {
         let nearest = period.clamp(PERIOD_LEAST, PERIOD_MOST);
         if nearest != period {
             return Err(Refused::Period { period, nearest });
         }
         let grid = Schedule::new(first.unwrap_or(Instant::from_nanos(0)), period, overrun);
-        let pacer = PeriodicPacer { period, has_first: first.is_some(), grid, overrun };
-        self.options.start(pacer, body, None)
+        Ok(Self { period, has_first: first.is_some(), grid, overrun })
     }
-}
-
-struct PeriodicPacer {
-    period: Nanos,
-    overrun: Overrun,
-    has_first: bool,
-    grid: Schedule,
 }
 
 impl Pacer for PeriodicPacer {

@@ -10,6 +10,7 @@ use tactus_prepare::limit_idle_states;
 use tactus_sys::idle_states::IdleStateLimit;
 
 use crate::event::{Event, Source};
+use crate::own::Own;
 use crate::periodic::Periodic;
 use crate::refused::Refused;
 use crate::report::{Inbox, Reports};
@@ -119,6 +120,12 @@ impl Process {
             Separation::Nominal => Broker::builder(path),
             Separation::OtherUid => Broker::builder(path).require_other_user(),
         }
+    }
+
+    /// Begins to describe a thread whose body has its loop, and waits for its periods by
+    /// [`Pace::wait`](crate::Pace::wait). Its name has 1 to 15 bytes.
+    pub fn thread(&self, name: &str) -> ThreadBuilder<Own> {
+        ThreadBuilder::new(self.clone(), name, Own)
     }
 
     /// Takes what happened to the threads since the last call.

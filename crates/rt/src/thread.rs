@@ -16,8 +16,10 @@ use tactus_reserve::Rung;
 use tactus_sys::thread::NAME_MAX;
 
 use crate::Watch;
-use crate::event::Interrupter;
-use crate::job::{Ended, Flow, Pacer, Restart, Shared, run};
+use crate::event::{Event, Interrupter};
+use crate::job::{Ended, Recovery, Restart, Shared};
+use crate::observed::Observed;
+use crate::periodic::Periodic;
 use crate::process::Process;
 use crate::ready::{Description, Ready};
 use crate::refused::{Refused, STACK_MOST};
@@ -130,7 +132,16 @@ impl<K> ThreadBuilder<K> {
         self.options.supervision = Some(Supervision { limit, action });
         self
     }
+}
 
+/// The kinds of threads that call a function for each job, which is what can be observed.
+pub trait ServesJobs {}
+
+impl ServesJobs for Periodic {}
+
+impl<S> ServesJobs for Event<S> {}
+
+impl<K: ServesJobs> ThreadBuilder<K> {
     /// Watches the jobs for what real-time code must not do, e.g. by
     /// `Watch::SYSTEM_CALLS | Watch::PAGE_FAULTS`; [`Thread::violations`] has what was found.
     #[must_use]
@@ -151,11 +162,10 @@ impl<K> ThreadBuilder<K> {
 }
 
 impl Options {
-    /// Starts a thread that serves the jobs of `pacer`, and waits until it is prepared.
-    pub(crate) fn start<P: Pacer + 'static>(
+    /// Starts a thread that runs `serve`, and waits until it is prepared.
+    pub(crate) fn start(
         self,
-        pacer: P,
-        mut body: impl FnMut(&P::Job) -> Flow + Send + 'static,
+        serve: impl FnOnce(&Arc<Shared>, &Recovery, &mut Observed) -> Ended + Send + 'static,
         interrupter: Option<Interrupter>,
     ) -> Result<Thread, Refused> {
         self.check()?;
@@ -171,7 +181,7 @@ impl Options {
             Ok((mut state, description)) => {
                 let _ = ready.send(Ok(description));
                 let recovery = state.recovery(&self);
-                run(pacer, |job| state.observed.run(|| body(job)), &ours, &recovery)
+                serve(&ours, &recovery, &mut state.observed)
             }
             Err(refused) => {
                 let _ = ready.send(Err(refused));
