@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::CostProbe;
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
 use crate::net::{NetPath, NetProbe, NetReceive, Packets};
 use crate::policy::Scheduling;
@@ -23,6 +24,8 @@ keywords! {
         Sort = "sort",
         /// Sends bursts of packets and measures when the kernel received the last of each.
         Net = "net",
+        /// Repeats an operation and measures how long it takes.
+        Cost = "cost",
     }
 }
 
@@ -242,6 +245,8 @@ pub enum Probe {
     Sort(SortProbe),
     /// The delivery of bursts of packets.
     Net(NetProbe),
+    /// The duration of an operation.
+    Cost(CostProbe),
 }
 
 impl Probe {
@@ -252,6 +257,7 @@ impl Probe {
             Self::Frames(_) => ProbeKind::Frames,
             Self::Sort(_) => ProbeKind::Sort,
             Self::Net(_) => ProbeKind::Net,
+            Self::Cost(_) => ProbeKind::Cost,
         }
     }
 
@@ -262,6 +268,7 @@ impl Probe {
             Self::Frames(frames) => &frames.timer,
             Self::Sort(sort) => &sort.timer,
             Self::Net(net) => &net.timer,
+            Self::Cost(cost) => &cost.timer,
         }
     }
 
@@ -272,6 +279,7 @@ impl Probe {
             Self::Frames(frames) => &mut frames.timer,
             Self::Sort(sort) => &mut sort.timer,
             Self::Net(net) => &mut net.timer,
+            Self::Cost(cost) => &mut cost.timer,
         }
     }
 
@@ -279,7 +287,7 @@ impl Probe {
     pub const fn frames(&self) -> Option<&FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) | Self::Sort(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -287,7 +295,7 @@ impl Probe {
     pub const fn frames_mut(&mut self) -> Option<&mut FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) | Self::Sort(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -295,7 +303,7 @@ impl Probe {
     pub const fn sort(&self) -> Option<&SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
-            Self::Timer(_) | Self::Frames(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -303,7 +311,7 @@ impl Probe {
     pub const fn sort_mut(&mut self) -> Option<&mut SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
-            Self::Timer(_) | Self::Frames(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -311,7 +319,7 @@ impl Probe {
     pub const fn net(&self) -> Option<&NetProbe> {
         match self {
             Self::Net(net) => Some(net),
-            Self::Timer(_) | Self::Frames(_) | Self::Sort(_) => None,
+            _ => None,
         }
     }
 
@@ -319,8 +327,35 @@ impl Probe {
     pub const fn net_mut(&mut self) -> Option<&mut NetProbe> {
         match self {
             Self::Net(net) => Some(net),
-            Self::Timer(_) | Self::Frames(_) | Self::Sort(_) => None,
+            _ => None,
         }
+    }
+
+    /// The settings of a measured operation; `None` for other probes.
+    pub const fn cost(&self) -> Option<&CostProbe> {
+        match self {
+            Self::Cost(cost) => Some(cost),
+            _ => None,
+        }
+    }
+
+    /// Mutable access to [`Self::cost`].
+    pub const fn cost_mut(&mut self) -> Option<&mut CostProbe> {
+        match self {
+            Self::Cost(cost) => Some(cost),
+            _ => None,
+        }
+    }
+
+    /// Whether its tasks compute all the time instead of sleeping until something is due: its
+    /// samples are durations, and nothing can be late.
+    pub const fn never_sleeps(&self) -> bool {
+        matches!(self, Self::Sort(_) | Self::Cost(_))
+    }
+
+    /// Whether a cell has one task, on the first of its CPUs, instead of tasks on each CPU.
+    pub const fn has_one_task(&self) -> bool {
+        matches!(self, Self::Net(_) | Self::Cost(_))
     }
 
     /// A probe of the given kind with the same sleep settings; settings specific to that kind
@@ -348,6 +383,7 @@ impl Probe {
                 receive: NetReceive::Softirq,
                 napi_policy: Scheduling::ORDINARY,
             }),
+            ProbeKind::Cost => Self::Cost(CostProbe::blank(timer)),
         }
     }
 }

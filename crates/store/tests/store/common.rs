@@ -13,7 +13,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
-    Accounting, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,
+    Accounting, Batch, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,
     ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
@@ -294,6 +294,7 @@ fn task_result(
             .collect(),
         usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
         use_over_time: (0..random.below(4)).map(|_| some(random)).collect(),
+        batches: vec![Batch { median: some(random), ..Batch::default() }; random.below(3) as usize],
     }
 }
 
