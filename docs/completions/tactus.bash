@@ -25,6 +25,9 @@ _tactus() {
             tactus,completions)
                 cmd="tactus__subcmd__completions"
                 ;;
+            tactus,costs)
+                cmd="tactus__subcmd__costs"
+                ;;
             tactus,delete)
                 cmd="tactus__subcmd__delete"
                 ;;
@@ -99,6 +102,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,completions)
                 cmd="tactus__subcmd__help__subcmd__completions"
+                ;;
+            tactus__subcmd__help,costs)
+                cmd="tactus__subcmd__help__subcmd__costs"
                 ;;
             tactus__subcmd__help,delete)
                 cmd="tactus__subcmd__help__subcmd__delete"
@@ -299,7 +305,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --help --version doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure costs lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -379,6 +385,236 @@ _tactus() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__costs)
+            opts="-l -p -i -d -r -o -q -h -V --quick --run --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --operation --size --pages --partner --partner-cpu --working-set --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --rounds --seed --plan-only --output --json --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --probe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sleep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --clock)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick-shift)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --numbers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --net-path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --net-period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --net-packets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --net-work)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --net-rivals)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --relay-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --net-receive)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --operation)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --working-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --align)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --offset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --work)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks-per-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timer-slack)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpu-dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block-requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quantum)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced-events)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sample-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -565,7 +801,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure costs lab watch record admit reserve why need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -607,6 +843,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__costs)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1475,7 +1725,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__gate)
-            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
+            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --operation --size --pages --partner --partner-cpu --working-set --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1578,6 +1828,30 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --operation)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --working-set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1797,7 +2071,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
+            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --operation --size --pages --partner --partner-cpu --working-set --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1900,6 +2174,30 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --operation)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --working-set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2485,7 +2783,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
+            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --operation --size --pages --partner --partner-cpu --working-set --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2584,6 +2882,30 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --operation)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partner-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --working-set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
