@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod analysis_speed;
+mod attacks;
 mod coverage;
 mod cyclictest;
 mod dist;
+mod fifo_peers;
 mod floor;
 mod generated;
 mod rtkit;
@@ -36,6 +38,11 @@ usage: cargo xtask CHORE
                       what `tactus why`, `tactus record` and the events that explain sleeps cost an
                       event and a 1 kHz thread, interleaved with perf sched record and perf trace -s,
                       6 times or as given (minutes; root, two CPUs, perf)
+  attacks [--seconds S]
+                      attack the real-time side of FIFOs as another user, 60 s each or as given, beside
+                      decent peers, and print the tails and the longest push and pop (root, two CPUs)
+  fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
+                      each or as given (root, two CPUs; builds 60 crates the first time)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -62,6 +69,10 @@ fn main() -> anyhow::Result<ExitCode> {
         ["timerlat", kernel, load, time] => {
             timerlat::compare(&repository(), kernel, load, time)?;
         }
+        ["attacks"] => attacks::run(&repository(), "60")?,
+        ["attacks", "--seconds", seconds] => attacks::run(&repository(), seconds)?,
+        ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
+        ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

@@ -27,6 +27,7 @@ pub mod import;
 pub mod jobs;
 pub mod kernel_gate;
 pub mod kernels;
+pub mod lint;
 pub mod measure;
 pub mod need;
 pub mod overview;

@@ -3,6 +3,7 @@
 mod trial;
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -12,13 +13,16 @@ use tactus_explain::jobs::{
     Aperiodic, DoneJob, FIT_MIN, JobExplainer, JobFinder, JobOptions, Jobs, NoPeriod,
 };
 use tactus_judge::need::{Asked, ThreadNeed};
+use tactus_model::format;
 use tactus_model::recording::{EventSource, Item, Observers, ThreadId};
+use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{
     CallChains, Control, Keep, Options, RecordEvent, Recorder, Source, record_with,
 };
+use tactus_report::{NeedPage, need_page};
 
 use crate::error::OrError;
 use crate::jobs::{near, was_seen};
@@ -154,6 +158,28 @@ fn jobs(
     Ok((explainer.finish(recording.dictionary()), done))
 }
 
+/// The command that runs a program with its reserves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReserveCommand {
+    /// The command; `None` if no thread has a reserve.
+    pub line: Option<String>,
+    /// What it does not contain, with the fix.
+    pub notes: Vec<String>,
+}
+
+/// Whether `--threads` of `tactus reserve` can name threads so.
+fn can_be_named(name: &str) -> bool {
+    let is_plain = |letter: char| format::is_plain(letter) && !matches!(letter, ',' | '=');
+    !matches!(name, "" | "main" | "all") && name.chars().all(is_plain)
+}
+
+/// A program as it is typed.
+fn subject(program: &[OsString]) -> String {
+    let words = program.iter().map(|word| format::shell_word(&word.to_string_lossy()));
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "COMMAND".to_owned() } else { words.join(" ") }
+}
+
 impl Answer {
     fn of(jobs: &Jobs, done: &DoneJobs, question: &Question, summary: RecordingSummary) -> Self {
         // A given period fits some threads by chance and others not at all.
@@ -172,7 +198,7 @@ impl Answer {
         let unfit = others.into_iter().map(|thread| Aperiodic {
             thread: thread.thread,
             name: thread.name.clone(),
-            reason: NoPeriod::Irregular(thread.period),
+            reason: NoPeriod::Unlike(thread.period),
         });
         let unseen = question.threads.iter().filter(|word| !was_seen(jobs, word));
         Self {
@@ -207,6 +233,72 @@ impl Answer {
             capacity: Plan::CAPACITY,
             tasks,
         })
+    }
+
+    /// Writes a page about the program that is called `subject`, which was started by `program`, with
+    /// the trial of its reserves if there was one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_page(
+        &self,
+        path: &Path,
+        program: &[OsString],
+        trial: Option<&TrialAnswer>,
+    ) -> Result<()> {
+        let ReserveCommand { line, notes } = self.reserve_command(program);
+        let conditions = trial.map(TrialAnswer::conditions);
+        let page = need_page(NeedPage {
+            subject: subject(program),
+            threads: &self.threads,
+            aperiodic: &self.aperiodic,
+            trials: trial.map_or(&[], |trial| &trial.trials),
+            command: line,
+            notes: notes.into_iter().chain(conditions).collect(),
+        })?;
+        files::write(path, page)
+    }
+
+    /// The command that runs `program` with the reserves of all threads.
+    pub fn reserve_command(&self, program: &[OsString]) -> ReserveCommand {
+        let mut notes = Vec::new();
+        let mut reserves: Vec<(&str, Capacity)> = Vec::new();
+        for thread in &self.threads {
+            let (name, Ok(reserve)) = (thread.name.as_str(), thread.demand.reserve) else {
+                continue;
+            };
+            let of_name = reserves.iter_mut().find(|(known, _)| *known == name);
+            match of_name {
+                _ if !can_be_named(name) => notes.push(format!(
+                    "thread `{}` cannot be named by --threads. fix: give it another name \
+                     (pthread_setname_np)",
+                    format::quoted(name)
+                )),
+                None => reserves.push((name, reserve)),
+                Some((_, known)) if known.period() == reserve.period() => {
+                    let larger = [*known, reserve].into_iter().max_by_key(|one| one.cost());
+                    *known = larger.unwrap_or(*known);
+                }
+                Some((_, known)) => notes.push(format!(
+                    "threads named `{}` have the periods {} and {}, and the command reserves {known} \
+                     for each. fix: give them names of their own (pthread_setname_np)",
+                    format::quoted(name),
+                    known.period(),
+                    reserve.period()
+                )),
+            }
+        }
+        let threads = match &reserves[..] {
+            [] => return ReserveCommand { line: None, notes },
+            [(name, reserve)] => format!("{reserve} --threads {}", format::shell_word(name)),
+            all => {
+                let each: Vec<String> =
+                    all.iter().map(|(name, reserve)| format!("{name}={reserve}")).collect();
+                format!("--threads {}", format::shell_word(&each.join(",")))
+            }
+        };
+        let line = Some(format!("tactus reserve {threads} -- {}", subject(program)));
+        ReserveCommand { line, notes }
     }
 
     /// Writes the plan to a file; returns whether there is one.

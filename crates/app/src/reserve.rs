@@ -5,16 +5,17 @@ use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use tactus_model::reserve::{Capacity, RefusedRung, ReserveUsage};
+use tactus_model::reserve::{RefusedRung, ReserveUsage};
 use tactus_reserve::Refused;
-use tactus_reserve::program::{self, Control, Event, NotAdjusted, ProgramError, Wanted};
+use tactus_reserve::program::{self, Change, Control, Event, NotAdjusted, ProgramError, Wanted};
 
 use crate::{Error, ErrorKind, Result, files};
 
-/// Runs a program under reserves until it ends, and writes a page about its use.
+/// Runs a program under reserves until it ends.
 ///
 /// # Errors
-/// The program cannot be started, no rung grants the capacity, or the page cannot be written.
+/// The program cannot be started, no rung grants the capacity, or the `page` that is to be written
+/// afterwards cannot be.
 pub fn run(
     wanted: &Wanted,
     page: Option<&Path>,
@@ -22,24 +23,28 @@ pub fn run(
     on_event: impl FnMut(Event),
 ) -> Result<(ReserveUsage, ExitStatus)> {
     page.map_or(Ok(()), files::check)?;
-    let (usage, status) = program::run(&executable()?, wanted, control, on_event)
-        .map_err(|error| of_program(error, wanted.capacity))?;
-    if let Some(path) = page {
-        files::write(path, tactus_report::reserve_page(&usage)?)?;
-    }
-    Ok((usage, status))
+    program::run(&executable()?, wanted, control, on_event)
+        .map_err(|error| of_program(error, wanted))
+}
+
+/// Writes a page that plots the use of a program.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_page(path: &Path, usage: &ReserveUsage) -> Result<()> {
+    files::write(path, tactus_report::reserve_page(usage)?)
 }
 
 fn executable() -> Result<std::path::PathBuf> {
     std::env::current_exe().map_err(|error| Error::new(ErrorKind::Unavailable, error))
 }
 
-/// Changes the capacity of a running program.
+/// Changes a capacity of a running program.
 ///
 /// # Errors
 /// The process runs under no reserve of this user, or the capacity is refused.
-pub fn adjust(process: u32, capacity: Capacity) -> Result<()> {
-    program::adjust(process, capacity).map_err(|error| {
+pub fn adjust(process: u32, change: &Change) -> Result<()> {
+    program::adjust(process, change).map_err(|error| {
         let kind = match error {
             NotAdjusted::NotReserved(_) => ErrorKind::Usage,
             _ => ErrorKind::Unavailable,
@@ -48,13 +53,14 @@ pub fn adjust(process: u32, capacity: Capacity) -> Result<()> {
     })
 }
 
-/// Runs the process that executes a command when it has its reserve; returns only if that fails.
+/// Runs the process that executes a command when it has its reserve, which the process `parent`
+/// grants; returns only if that fails.
 ///
 /// # Errors
-/// The command does not exist or cannot be executed.
-pub fn become_command(command: &[OsString], lock_memory: bool) -> Result<()> {
+/// The parent was killed, or the command does not exist or cannot be executed.
+pub fn become_command(parent: u32, command: &[OsString], lock_memory: bool) -> Result<()> {
     let name = command.first().map(|name| name.to_string_lossy().into_owned());
-    program::child_main(command, lock_memory).map_err(|error| {
+    program::child_main(parent, command, lock_memory).map_err(|error| {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => ErrorKind::NoCommand,
             _ => ErrorKind::CommandRefused,
@@ -63,7 +69,8 @@ pub fn become_command(command: &[OsString], lock_memory: bool) -> Result<()> {
     })
 }
 
-fn of_program(error: ProgramError, capacity: Capacity) -> Error {
+fn of_program(error: ProgramError, wanted: &Wanted) -> Error {
+    let capacity = wanted.shares[0].capacity;
     match error {
         ProgramError::Refused(Refused::Rungs { rungs, largest_cost }) => {
             let reasons: Vec<String> = rungs.iter().map(in_words).collect();

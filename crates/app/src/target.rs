@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tactus_model::recording::{
-    Dictionary, Event, EventKind, NameId, Priority, PriorityClass, ThreadId,
+    Dictionary, Event, EventKind, NameId, Priority, PriorityClass, ThreadId, is_thread_name,
 };
 
 use crate::error::OrError;
@@ -55,13 +55,9 @@ struct Name {
 }
 
 impl Name {
-    /// The length of a thread's name in the kernel, in bytes.
-    const LENGTH: usize = 15;
-
-    /// Whether it is the name of a thread, which the kernel shortens.
+    /// Whether it is the name of a thread.
     fn is_of(&self, thread: &str) -> bool {
-        let shortened = self.whole.as_bytes().get(..Self::LENGTH);
-        thread == self.whole || shortened == Some(thread.as_bytes())
+        is_thread_name(thread, &self.whole)
     }
 }
 
@@ -195,14 +191,14 @@ fn runs(process: i32, name: &Name) -> bool {
 }
 
 /// What the kernel says of a thread that has not ended.
-struct Status {
+pub(crate) struct Status {
     name: String,
     process: i32,
 }
 
 impl Status {
     /// The status of a thread; `None` if it has ended, even if nobody has waited for it.
-    fn of(thread: i32) -> Option<Self> {
+    pub(crate) fn of(thread: i32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
         let value = |key: &str| text.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         if value("State:")?.starts_with(['Z', 'X']) {
@@ -241,7 +237,7 @@ fn of_cgroup(directory: &Path) -> Result<Vec<i32>> {
 }
 
 /// The threads of a process; none if it is gone.
-fn threads_of(process: i32) -> Vec<i32> {
+pub(crate) fn threads_of(process: i32) -> Vec<i32> {
     numbers(Path::new(&format!("/proc/{process}/task")))
 }
 

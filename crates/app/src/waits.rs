@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tactus_explain::{Options, WaitExplanation, Waits, waits};
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{ThreadId, is_thread_name};
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
@@ -63,7 +63,7 @@ pub fn delayed(found: &Waits) -> Vec<&WaitExplanation> {
 
 /// Whether a word is the name or the number of a thread.
 pub(crate) fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
-    name == word || word.parse() == Ok(thread.0)
+    is_thread_name(name, word) || word.parse() == Ok(thread.0)
 }
 
 fn is_in(found: &Waits, word: &str) -> bool {

@@ -315,6 +315,10 @@ fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
         thread,
         accounting: result.accounting,
         latencies: latencies.to_record(),
+        unprepared: result
+            .by_dirt
+            .as_ref()
+            .map_or_else(Vec::new, |by_dirt| by_dirt.unprepared.clone()),
     }
 }
 

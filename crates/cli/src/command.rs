@@ -12,6 +12,7 @@ mod gate;
 mod import;
 mod internal;
 mod lab;
+mod lint;
 mod list;
 mod measure;
 mod need;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Admit(admit::AdmitArguments),
     Reserve(reserve::ReserveArguments),
     Why(why::WhyArguments),
+    Lint(lint::LintArguments),
     Need(need::NeedArguments),
     Qosd(qosd::QosdArguments),
     Qos(qos::QosArguments),
@@ -72,6 +74,7 @@ impl Command {
             | Self::Watch(_)
             | Self::Record(_)
             | Self::Why(_)
+            | Self::Lint(_)
             | Self::Need(_)
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
@@ -105,6 +108,7 @@ impl Command {
             Self::Admit(arguments) => admit::run(&arguments),
             Self::Reserve(arguments) => reserve::run(&arguments),
             Self::Why(arguments) => why::run(&arguments),
+            Self::Lint(arguments) => lint::run(&arguments),
             Self::Need(arguments) => need::run(&arguments),
             Self::Qosd(arguments) => qosd::run(&arguments),
             Self::Qos(arguments) => qos::run(&arguments),

@@ -25,7 +25,7 @@ mod throttling;
 mod waiting;
 pub(crate) mod waker;
 
-use tactus_model::recording::{Dictionary, NameId, ThreadId};
+use tactus_model::recording::{Dictionary, NameId, ProcessId, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
 pub(crate) use case::{Case, Scene};
@@ -47,10 +47,15 @@ pub(crate) struct Window<'a> {
     pub(crate) cpu: Option<u32>,
 }
 
-/// A thread known only by its number.
-pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -> Culprit {
+/// A thread known only by its number; see [`Scene::late`].
+pub(crate) fn culprit(
+    thread: ThreadId,
+    late: Option<ProcessId>,
+    machine: &Machine,
+    names: &Dictionary,
+) -> Culprit {
     let (name, priority) = machine.known(thread);
-    let process = process(thread, name, machine, names);
+    let process = process(thread, name, late, machine, names);
     let name = names.name(name).to_owned();
     let base = machine.own_priority(thread);
     Culprit { name, process, thread: Some(thread), priority, base, or_higher: false }
@@ -61,10 +66,11 @@ const TACTUS: &str = "tactus";
 
 /// The name of the process of a thread, if it is known and not `name`: the name of the thread with
 /// which the process began. A Tactus that did not make this recording gets its number, since it
-/// would look like the observer.
+/// would look like the observer; so does a process that would look like the `late` one.
 fn process(
     thread: ThreadId,
     name: NameId,
+    late: Option<ProcessId>,
     machine: &Machine,
     names: &Dictionary,
 ) -> Option<String> {
@@ -72,6 +78,10 @@ fn process(
     let (first, _) = machine.known(ThreadId(process.0));
     if names.name(first) == TACTUS && machine.is_foreign(process, names) {
         return Some(format!("another tactus (process {})", process.0));
+    }
+    let has_its_name = |late: ProcessId| machine.known(ThreadId(late.0)).0 == first;
+    if first != NameId::UNKNOWN && late.is_some_and(|late| late != process && has_its_name(late)) {
+        return Some(format!("another process named {} ({})", names.name(first), process.0));
     }
     (first != NameId::UNKNOWN && first != name).then(|| names.name(first).to_owned())
 }

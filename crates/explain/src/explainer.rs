@@ -511,7 +511,7 @@ impl Explainer {
         if !explained.outcome.can_blame() {
             return self.tally.leave_undivided(explained);
         }
-        let scene = Scene { log: self.log.whole(), machine: &self.machine, names };
+        let scene = Scene { log: self.log.whole(), machine: &self.machine, names, late: None };
         let material = Window {
             due: window.due,
             came,

@@ -119,6 +119,11 @@ impl GroupRows<'_> {
         &self.rows
     }
 
+    /// Whether they are threads of this process.
+    pub fn are_threads_of(&self, name: &str) -> bool {
+        matches!(&self.group, Group::Threads { process } if process == name)
+    }
+
     /// The time of all of them.
     pub fn time(&self) -> Nanos {
         self.rows.iter().map(|row| row.time).sum()
@@ -188,7 +193,7 @@ mod tests {
         let mut parts = vec![part(Cause::OtherThread { thread: thread("rustc", None) }, 40)];
         parts.extend(sections);
         let mut builder = ParetoBuilder::default();
-        builder.add(&parts);
+        builder.add(&parts.into_iter().map(|part| (part.cause.by_name(), part.time)).collect());
         let pareto = builder.finish();
         let groups = pareto.groups();
         let said: Vec<String> = groups.iter().map(ToString::to_string).collect();

@@ -14,6 +14,10 @@
 //! `tactus: job begin NAME` and `tactus: job end NAME`. A job with a mark of its end is done then.
 //! Marks of beginnings are used like regular wakeups, if the thread has no regular timer.
 //!
+//! The exit of the thread ends its last job, unless the thread had gone to sleep until the next due
+//! time. Of a thread without a timer of its own, any sleep counts as that: no lateness is invented
+//! for a thread that rests. A job that is late and not done when the recording ends is *unfinished*.
+//!
 //! A job is *late* if it is done later than its deadline after it was due. A due time for which
 //! the thread began no job is *missed*.
 //!
@@ -23,11 +27,13 @@
 //! each thread's first due times.
 
 mod cpu_time;
-mod division;
 mod explainer;
 mod finder;
+mod grid;
+mod ledger;
 mod period;
 mod segments;
+mod thread;
 mod turn;
 
 use serde::{Deserialize, Serialize};
@@ -40,8 +46,9 @@ use crate::explanation::{Explanation, Part};
 use crate::thread_time::{BlockedStretch, Ender, Sleep};
 
 pub use cpu_time::CpuTime;
-pub use explainer::{GRID, JobExplainer, LEARNED};
+pub use explainer::{JobExplainer, LEARNED};
 pub use finder::{JobFinder, Schedules};
+pub use grid::GRID;
 pub use period::{FIT_MIN, NoPeriod, Period, SPACINGS_MIN};
 pub use segments::{JobSegment, JobSegments};
 
@@ -117,6 +124,9 @@ pub struct JobExplanation {
     pub thread: ThreadId,
     /// Its last name.
     pub name: String,
+    /// The name of its process; its own name if the process is unknown.
+    #[serde(default)]
+    pub process: String,
     /// Its highest priority.
     pub priority: Priority,
     /// What gives it its due times.
@@ -131,9 +141,16 @@ pub struct JobExplanation {
     pub void: u64,
     /// The times from due to done of all jobs.
     pub lengths: Histogram,
+    /// The late job that was cut short; `None` if its last job was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutJob>,
     /// The sum of each segment, over the late jobs.
     pub late_time: JobSegments,
-    /// The sleeps within the late jobs, the greatest time first.
+    /// The time in which at least one late job was due and not done. The sum over late jobs counts
+    /// the time of jobs that overlap again, for each of them.
+    pub late_once: Nanos,
+    /// The sleeps within the late jobs, the greatest time first; a sleep within several counts
+    /// once.
     pub blocked: Vec<BlockedRow>,
     /// The duration of each segment, over all jobs.
     pub segments: Vec<JobSegmentHistogram>,
@@ -164,6 +181,33 @@ pub struct JobDivision {
     pub segments: JobSegments,
     /// Its longest sleep, if it slept.
     pub blocked: Option<Blocked>,
+    /// How it ended.
+    #[serde(default)]
+    pub end: JobEnd,
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobEnd {
+    /// The thread went to sleep until its next due time, or marked the end.
+    #[default]
+    Done,
+    /// The thread exited.
+    Exit,
+    /// It did not end: the recording did. Its time is the least that it took.
+    Unfinished,
+}
+
+/// A late job that the exit of the thread or the end of the recording cut short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutJob {
+    /// Its index among the jobs of the thread, from 0.
+    pub index: u64,
+    /// What cut it short.
+    pub end: JobEnd,
+    /// The time from its due time to that.
+    pub length: Nanos,
 }
 
 /// A sleep within a job.
@@ -239,8 +283,8 @@ impl DoneJob {
 /// `wanted` gets a thread id and a name and returns whether to include the thread. Both sources
 /// read the same recording from its beginning.
 ///
-/// A job across a loss of events is not counted. The last job of each thread has no known end and
-/// is not counted either.
+/// A job across a loss of events is not counted. A job that the exit of its thread ends is counted;
+/// one that the end of the recording cuts short only if it is late already.
 ///
 /// # Errors
 /// The errors of the sources.

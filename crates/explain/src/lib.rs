@@ -14,7 +14,8 @@
 //! From the same replay come results that need no samples: [`waits`](waits()) explains
 //! how long any thread waited for a CPU and divides the rest of its time ([`thread_time`]),
 //! and [`account`] says where the CPU time went.
-//! [`jobs`] finds the jobs of periodic threads and explains the late ones.
+//! [`jobs`] finds the jobs of periodic threads and explains the late ones. [`sections`] finds what a
+//! thread did between its waits.
 //! [`WaitWatch`] explains waits while events come in, and so does [`Explainer`] for samples.
 //!
 //! The store keeps recordings and samples, never an [`Explanation`]: that is computed anew
@@ -43,6 +44,7 @@ pub mod outcome;
 mod pareto;
 mod path;
 mod pool;
+pub mod sections;
 pub mod segments;
 mod symbol;
 mod tally;

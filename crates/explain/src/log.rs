@@ -25,6 +25,9 @@ use crate::number_map::NumberMap;
 /// window, the log drops the earlier half, which then counts as an unexplained gap.
 const ITEMS_MAX: usize = 1 << 21;
 
+/// From this number of items on, the log will soon drop the earlier half.
+const ALMOST_FULL: usize = ITEMS_MAX - (1 << 10);
+
 /// Below this number of items, dropping old ones is not worth the effort.
 const FEW: usize = 1 << 12;
 
@@ -160,7 +163,12 @@ impl Log {
     /// Whether so much is kept that it is worth the effort to find out what is still needed, and
     /// to call [`Self::forget_before`].
     pub(crate) const fn has_enough(&self) -> bool {
-        self.items >= self.enough
+        self.items >= self.enough || self.is_almost_full()
+    }
+
+    /// Whether [`Self::forget_before`] will drop the earlier half if it can drop nothing else.
+    pub(crate) const fn is_almost_full(&self) -> bool {
+        self.items >= ALMOST_FULL
     }
 
     /// Drops everything.
@@ -179,6 +187,9 @@ impl Log {
         let old = self.ended_until(start);
         if old >= FEW && old * 2 >= self.items {
             self.drop_until(start);
+        }
+        if self.is_almost_full() {
+            self.drop_half();
         }
         // What could not be dropped is checked again when there is twice as much.
         self.enough = (2 * self.items).max(FEW);

@@ -193,6 +193,11 @@ impl Machine {
         self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
     }
 
+    /// The timers that a thread has armed and that were neither served nor cancelled, in no order.
+    pub(crate) fn timers_of(&self, thread: ThreadId) -> impl Iterator<Item = &Armed> {
+        self.timers.values().filter(move |armed| armed.by == thread)
+    }
+
     /// The absences that threads are in, in no order.
     pub(crate) fn absences(&self) -> impl Iterator<Item = &Absence> {
         self.threads.values().filter_map(|state| state.absence.as_ref())
@@ -308,7 +313,9 @@ impl Machine {
                 self.timers.insert(timer, armed);
             }
             EventKind::HrtimerCancel { timer } => {
-                self.timers.remove(&timer);
+                if let Some(armed) = self.timers.remove(&timer) {
+                    observer.cancelled(&armed);
+                }
             }
             EventKind::HrtimerExpireEntry { timer, function, now } => {
                 let armed = self.timers.remove(&timer);

@@ -16,6 +16,49 @@ pub(crate) struct ParetoBuilder {
     rows: BTreeMap<Cause, Row>,
 }
 
+/// The times of different causes, none of which is zero.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CauseTimes(BTreeMap<Cause, Nanos>);
+
+impl FromIterator<(Cause, Nanos)> for CauseTimes {
+    fn from_iter<I: IntoIterator<Item = (Cause, Nanos)>>(causes: I) -> Self {
+        let mut times = Self::default();
+        causes.into_iter().for_each(|(cause, time)| times.add(&cause, time));
+        times
+    }
+}
+
+impl CauseTimes {
+    /// Adds time to a cause.
+    pub(crate) fn add(&mut self, cause: &Cause, time: Nanos) {
+        if time == Nanos::ZERO {
+            return;
+        }
+        match self.0.get_mut(cause) {
+            Some(sum) => *sum = *sum + time,
+            None => drop(self.0.insert(cause.clone(), time)),
+        }
+    }
+
+    /// Takes time away from a cause, which had at least as much.
+    pub(crate) fn subtract(&mut self, cause: &Cause, time: Nanos) {
+        let Some(sum) = self.0.get_mut(cause) else { return };
+        *sum = *sum - time;
+        if *sum == Nanos::ZERO {
+            self.0.remove(cause);
+        }
+    }
+
+    /// The causes with their times, the greatest first.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> =
+            self.0.iter().map(|(cause, time)| Part { cause: cause.clone(), time: *time }).collect();
+        // The sort is stable, so equal times stay in the order of causes.
+        parts.sort_by_key(|part| std::cmp::Reverse(part.time));
+        parts
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     time: Nanos,
@@ -30,22 +73,19 @@ impl ParetoBuilder {
         self.undivided += 1;
     }
 
-    /// Takes the parts of one late sample.
-    pub(crate) fn add(&mut self, parts: &[Part]) {
+    /// Takes the times of the causes of one late sample, by name.
+    pub(crate) fn add(&mut self, named: &CauseTimes) {
         self.samples += 1;
-        let mut merged: BTreeMap<Cause, Nanos> = BTreeMap::new();
-        for part in parts {
-            let time = merged.entry(part.cause.by_name()).or_default();
-            *time = *time + part.time;
-        }
-        let first = first(&merged);
-        for (cause, time) in merged {
-            let is_first = first.as_ref() == Some(&cause);
-            let row = self.rows.entry(cause).or_default();
-            row.time = row.time + time;
+        let first = first(&named.0);
+        for (cause, time) in &named.0 {
+            if !self.rows.contains_key(cause) {
+                self.rows.insert(cause.clone(), Row::default());
+            }
+            let Some(row) = self.rows.get_mut(cause) else { continue };
+            row.time = row.time + *time;
             row.samples += 1;
-            row.first += u64::from(is_first);
-            row.max = row.max.max(time);
+            row.first += u64::from(first == Some(cause));
+            row.max = row.max.max(*time);
         }
     }
 
@@ -70,7 +110,7 @@ impl ParetoBuilder {
 }
 
 /// The greatest cause of the group that took most of a sample's time.
-fn first(causes: &BTreeMap<Cause, Nanos>) -> Option<Cause> {
+fn first(causes: &BTreeMap<Cause, Nanos>) -> Option<&Cause> {
     let mut groups: BTreeMap<Group, Nanos> = BTreeMap::new();
     for (cause, time) in causes {
         let sum = groups.entry(cause.group()).or_default();
@@ -78,7 +118,7 @@ fn first(causes: &BTreeMap<Cause, Nanos>) -> Option<Cause> {
     }
     let (greatest, _) = groups.into_iter().max_by_key(|(_, time)| *time)?;
     let within = causes.iter().filter(|(cause, _)| cause.group() == greatest);
-    within.max_by_key(|(_, time)| **time).map(|(cause, _)| cause.clone())
+    within.max_by_key(|(_, time)| **time).map(|(cause, _)| cause)
 }
 
 impl Pareto {

@@ -6,8 +6,9 @@ use tactus_model::time::Nanos;
 use crate::circumstance::Circumstances;
 use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
 use crate::outcome::MatchOutcome;
-use crate::pareto::ParetoBuilder;
+use crate::pareto::{CauseTimes, ParetoBuilder};
 use crate::task::Options;
+use crate::timeline::Timeline;
 
 /// The sums over the samples of a cell, or over the waits of the threads with one name.
 ///
@@ -51,9 +52,15 @@ impl Tally {
 
     /// Takes a sample whose parts were found.
     pub(crate) fn take(&mut self, explained: ExplainedSample) {
+        let named = explained.parts.iter().map(|part| (part.cause.by_name(), part.time)).collect();
+        self.take_named(explained, &named);
+    }
+
+    /// Takes a sample whose parts were found, with the sums of its causes by name.
+    pub(crate) fn take_named(&mut self, explained: ExplainedSample, named: &CauseTimes) {
         if self.is_late(&explained.sample) {
             self.late = self.late + explained.sample.latency();
-            self.pareto.add(&explained.parts);
+            self.pareto.add(named);
         }
         self.keep(explained);
     }
@@ -87,6 +94,22 @@ impl Tally {
     /// Whether a sample would be kept with a timeline, as far as is known.
     pub(crate) fn would_draw(&self, explained: &ExplainedSample) -> bool {
         self.slower(explained) < self.options.timelines.min(self.options.slowest)
+    }
+
+    /// Draws the slowest samples that were due before `end` and have no timeline yet. Of samples
+    /// that overlap, the slowest gets one: it shows the time of the others too.
+    pub(crate) fn draw_before(&mut self, end: Nanos, draw: impl Fn(&Sample) -> Option<Timeline>) {
+        self.sort_worst();
+        for number in 0..self.worst.len().min(self.options.timelines) {
+            let (slower, rest) = self.worst.split_at_mut(number);
+            let Some(explained) = rest.first_mut() else { break };
+            let Sample { due, came } = explained.sample;
+            let overlaps =
+                |other: &ExplainedSample| other.sample.due < came && due < other.sample.came;
+            if explained.timeline.is_none() && due < end && !slower.iter().any(overlaps) {
+                explained.timeline = draw(&explained.sample);
+            }
+        }
     }
 
     /// Returns the sums; `segments` are the durations of the segments.

@@ -60,7 +60,8 @@ impl ProbeTask {
                 | SleepMethod::Timerfd
                 | SleepMethod::PosixTimer
                 | SleepMethod::SignalHandler
-                | SleepMethod::Futex,
+                | SleepMethod::Futex
+                | SleepMethod::KernelHandler,
             ) => Nanos::from_micros(20),
             Origin::Due(
                 SleepMethod::NanosleepRelative

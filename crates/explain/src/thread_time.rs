@@ -138,9 +138,7 @@ pub(crate) fn divide(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
 ) -> Vec<Stretch> {
-    let ended = scene.log.since(from).absences(thread).iter();
-    let absences = ended.chain(scene.machine.absence_of(thread)).copied();
-    let absences: Vec<Absence> = absences.take_while(|absence| absence.left_at < to).collect();
+    let absences = absences(scene, thread, from, to);
     let mut stretches = Vec::with_capacity(absences.len() * 3 + 1);
     for leg in legs(from, to, &absences, running_on(scene.machine, thread)) {
         let mut add = |from, to, kind| {
@@ -164,7 +162,24 @@ pub(crate) fn divide(
     stretches
 }
 
+/// The absences of `thread` that ended after `from` or have not ended, and began before `to`.
+pub(crate) fn absences(
+    scene: &Scene<'_>,
+    thread: ThreadId,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) -> Vec<Absence> {
+    let ended = scene.log.since(from).absences(thread).iter();
+    let absences = ended.chain(scene.machine.absence_of(thread)).copied();
+    absences.take_while(|absence| absence.left_at < to).collect()
+}
+
 impl Stretch {
+    /// How long it was.
+    pub(crate) fn length(&self) -> Nanos {
+        self.to - self.from
+    }
+
     /// Whether the thread slept.
     pub(crate) fn is_sleep(&self) -> bool {
         matches!(self.kind, StretchKind::Asleep { .. })
@@ -185,7 +200,8 @@ impl Stretch {
     ) -> Option<(Sleep, BlockedStretch)> {
         let StretchKind::Asleep { absence, sleep } = &self.kind else { return None };
         let back = if absence.is_over() { absence.back_at } else { self.to };
-        let slept = Slept { from: self.from, followed_from: self.from, ready: self.to, back };
+        let followed_from = self.from.max(scene.log.kept_from()).min(self.to);
+        let slept = Slept { from: self.from, followed_from, ready: self.to, back };
         Some((sleep.clone(), blocked(scene, absence, sleep, slept, started)))
     }
 

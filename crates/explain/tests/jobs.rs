@@ -8,8 +8,8 @@ mod support;
 use proptest::prelude::*;
 use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums, shown};
 use tactus_explain::jobs::{
-    DoneJob, DueBy, JobExplainer, JobExplanation, JobFinder, JobOptions, JobSegment, Jobs, LateJob,
-    NoPeriod, jobs,
+    DoneJob, DueBy, JobEnd, JobExplainer, JobExplanation, JobFinder, JobOptions, JobSegment, Jobs,
+    LateJob, NoPeriod, jobs,
 };
 use tactus_explain::{MatchOutcome, Options, waits};
 use tactus_model::recording::{
@@ -112,6 +112,177 @@ fn a_preempted_job_is_late_and_the_next_begins_when_it_is_done() {
     assert_eq!(segments.get(JobSegment::OnCpu), Nanos::from_micros(1002));
     let previous = &audio.segments[JobSegment::PreviousJob as usize].histogram;
     assert_eq!(previous.max, Nanos::from_micros(2000), "the next job waits for this one");
+}
+
+/// The number of microseconds that the thread of [`backlog`] takes for a job.
+const WORK: u64 = 7000;
+
+/// From 55 000 on, `audio` takes 7 ms for each of so many jobs, in which `hog` preempts it for 1 ms.
+fn backlog(jobs: u64) -> Recording {
+    let (mut script, audio) = stage();
+    let hog = script.thread("hog", 200, 20);
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    for number in 0..jobs {
+        let (began, due) = (55_000 + number * WORK, 60_000 + number * PERIOD);
+        script.switch(began + 1000, 0, PREEMPTED, hog).switch(began + 2000, 0, SLEEPING, audio);
+        if number + 1 < jobs {
+            let end = began + WORK;
+            script.arm(end, 0, TIMER, due, 0).expire(end + 1, end + 2, 0, TIMER, "hrtimer_wakeup");
+        }
+    }
+    let end = 55_000 + jobs * WORK;
+    sleep(&mut script, end, end.next_multiple_of(PERIOD) + PERIOD);
+    let next = end.next_multiple_of(PERIOD) + PERIOD;
+    (0..9).for_each(|number| job(&mut script, audio, next + number * PERIOD, 1000));
+    script.into_recording()
+}
+
+/// For how many microseconds `hog` runs in a job of [`backlog`].
+fn hogged(index: u64) -> u64 {
+    let (due, done) = (index * PERIOD, (index + 1) * WORK);
+    let within = |number: u64| {
+        let began = number * WORK;
+        (began + 2000).min(done).saturating_sub((began + 1000).max(due))
+    };
+    (0..=index).map(within).sum()
+}
+
+#[test]
+fn jobs_of_a_backlog_have_the_causes_of_all_jobs_that_they_wait_for() {
+    let jobs = 200;
+    let audio = of_audio(find(&backlog(jobs)));
+    assert_eq!((audio.late(), audio.explanation.worst.len()), (jobs, 20));
+    for worst in &audio.explanation.worst {
+        let late = worst.index - 10;
+        assert_eq!(worst.sample.latency(), Nanos::from_micros(WORK + late * (WORK - PERIOD)));
+        let hog = format!("{} thread hog (200, rt:79)", hogged(late));
+        assert!(shown(worst).contains(&hog), "{hog}: {:?}", shown(worst));
+    }
+    // Each counts the time of those before it again.
+    let sum: u64 = (0..jobs).map(|late| WORK + late * (WORK - PERIOD)).sum();
+    assert_eq!(audio.late_time.total(), Nanos::from_micros(sum));
+    assert_eq!(audio.late_once, Nanos::from_micros(jobs * WORK));
+    let drawn = audio.explanation.worst.iter().filter(|worst| worst.timeline.is_some());
+    assert_eq!(drawn.count(), 1, "they overlap, so one timeline shows them all");
+    assert!(audio.explanation.worst[0].timeline.is_some());
+}
+
+#[test]
+fn the_time_of_a_backlog_is_divided_once_however_long_it_is() {
+    let jobs = 8000;
+    let audio = of_audio(find(&backlog(jobs)));
+    assert_eq!((audio.late(), audio.late_once), (jobs, Nanos::from_micros(jobs * WORK)));
+    assert_eq!(audio.explanation.pareto.explained(), 1.0, "the beginning is not forgotten");
+    let worst = &audio.explanation.worst[0];
+    let hog = worst.parts.iter().find(|part| part.cause.to_string().starts_with("thread hog"));
+    let hog = hog.expect("it preempts every job").time.as_nanos() / 1000;
+    let planted = hogged(jobs - 1);
+    assert!(hog.abs_diff(planted) <= 1000, "{hog} of {planted}");
+}
+
+#[test]
+fn another_process_with_the_name_of_the_late_one_is_not_taken_for_it() {
+    let (mut script, audio, hog) = late_job();
+    let twin = script.thread("audio", 700, 20);
+    script.process(audio, 100).process(hog, 100).process(twin, 700);
+    script.switch(60_500, 0, PREEMPTED, twin).switch(61_500, 0, PREEMPTED, audio);
+    sleep(&mut script, 62_000, 65_000);
+    (13..20).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    let found = find(&script.into_recording()).threads;
+    let audio = found.iter().find(|thread| thread.thread == ThreadId(100)).expect("it is periodic");
+    check(audio);
+    assert_eq!(audio.process, "audio");
+    let groups = audio.explanation.pareto.groups();
+    assert_eq!(groups[0].to_string(), "thread hog of audio (rt:79)");
+    assert!(groups[0].are_threads_of(&audio.process));
+    let twin = "thread audio of another process named audio (700) (rt:79)";
+    let twin = groups.iter().find(|group| group.to_string() == twin).expect("it ran meanwhile");
+    assert!(!twin.are_threads_of(&audio.process));
+}
+
+/// `audio` exits at `at`.
+fn exit(script: &mut Script, audio: Thread, at: u64) {
+    let thread = ThreadId(audio.id);
+    script.push_at(support::micros(at), 0, EventKind::Exit { thread });
+    script.switch(at + 10, 0, TaskState::DEAD, IDLE);
+}
+
+#[test]
+fn the_exit_of_its_thread_ends_a_job() {
+    let (mut script, audio, _) = late_job();
+    script.switch(61_500, 0, SLEEPING, audio);
+    exit(&mut script, audio, 75_000);
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.late()), (11, 1));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(worst.sample.latency(), Nanos::from_micros(20_000));
+    assert_eq!(worst.job.as_ref().expect("every job is divided").end, JobEnd::Exit);
+    let cut = audio.cut.expect("the last job was cut short");
+    assert_eq!((cut.index, cut.end, cut.length), (10, JobEnd::Exit, worst.sample.latency()));
+}
+
+#[test]
+fn a_thread_that_exits_while_it_rests_is_not_late() {
+    let (mut script, audio) = stage();
+    let shell = script.thread("shell", 300, 120);
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    sleep(&mut script, 56_000, 60_000);
+    // A signal wakes it before it is due; then it clears up.
+    script.switch(56_900, 0, PREEMPTED, shell).wake(57_000, 0, audio, 0);
+    script.switch(57_010, 0, SLEEPING, audio);
+    script.push_at(support::micros(57_020), 0, EventKind::HrtimerCancel { timer: TIMER });
+    exit(&mut script, audio, 75_000);
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.late(), audio.cut), (11, 0, None));
+    assert_eq!(audio.lengths.max, Nanos::from_micros(1000));
+}
+
+/// `audio` sleeps for a lock until the recording ends at 90 000.
+fn stuck() -> Script {
+    let (mut script, audio) = stage();
+    let holder = script.thread("holder", 300, 120);
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    script.switch(55_800, 0, SLEEPING, holder);
+    script.switch(90_000, 0, SLEEPING, IDLE).ends_early();
+    script
+}
+
+#[test]
+fn a_late_job_that_the_end_of_the_recording_cuts_short_is_unfinished() {
+    let recording = stuck().into_recording();
+    let audio = of_audio(find(&recording));
+    assert_eq!((audio.lengths.count, audio.late()), (11, 1));
+    let [worst] = &audio.explanation.worst[..] else { panic!("one job is late: {audio:?}") };
+    assert_eq!(worst.sample.latency(), Nanos::from_micros(35_000));
+    let job = worst.job.as_ref().expect("every job is divided");
+    assert_eq!(job.end, JobEnd::Unfinished);
+    assert_eq!(job.segments.get(JobSegment::Blocked), Nanos::from_micros(90_000 - 55_800));
+    assert_eq!(audio.cut.map(|cut| cut.end), Some(JobEnd::Unfinished));
+    // A reader that stops early does not know the end.
+    let mut source = recording.reader();
+    let mut explainer = JobExplainer::learning(source.about(), OPTIONS);
+    while let Some(item) = source.next_item().expect("a recording in memory cannot fail") {
+        if let Item::Event(event) = item {
+            explainer.event(&event, source.dictionary(), |_, _, _| true);
+        }
+    }
+    explainer.leave_open();
+    assert!(explainer.finish(source.dictionary()).threads.iter().all(|thread| thread.late() == 0));
+}
+
+#[test]
+fn a_thread_that_rests_when_the_recording_ends_is_not_late() {
+    let (mut script, audio) = stage();
+    (1..11).for_each(|number| job(&mut script, audio, number * PERIOD, 1000));
+    script.timer_wakes(55_000, 0, audio, true).switch(55_008, 0, PREEMPTED, audio);
+    sleep(&mut script, 56_000, 300_000);
+    let other = script.thread("other", 300, 120);
+    script.switch(200_000, 0, PREEMPTED, other);
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.late(), audio.cut), (0, None));
 }
 
 #[test]

@@ -13,6 +13,7 @@
 mod admissions;
 mod experiments;
 mod exports;
+mod fifo;
 mod imports;
 mod messages;
 pub mod mutation;
@@ -33,7 +34,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -47,6 +48,8 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "qos", seeds: qos::call_seeds, run: qos::call },
     Target { name: "policy", seeds: qos::policy_seeds, run: qos::policy },
     Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },
+    Target { name: "fifo", seeds: fifo::message_seeds, run: fifo::message },
+    Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
 ];
 
 /// The target with this name.

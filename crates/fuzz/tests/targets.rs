@@ -55,7 +55,7 @@ macro_rules! targets {
 
 targets!(
     recording, export, import, format, page, perf, experiment, admission, message, wire, qos,
-    policy, peer
+    policy, peer, fifo, index
 );
 
 fn fuzz(target: Target) {

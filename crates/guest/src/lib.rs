@@ -33,6 +33,9 @@ pub fn run(first: fn() -> Result<(), first::FirstError>) -> ExitCode {
             tactus_settings::guardian_main().map_err(|error| error.to_string())
         }
         ["internal", "task"] => tactus_probe::task_main().map_err(|error| error.to_string()),
+        ["internal", "interrupted"] => {
+            tactus_probe::interrupted_main().map_err(|error| error.to_string())
+        }
         ["internal", "load"] => tactus_load::host_main().map_err(|error| error.to_string()),
         ["internal", "load-worker"] => {
             tactus_load::worker_main().map_err(|error| error.to_string())

@@ -88,6 +88,7 @@ impl ForeignTask {
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
             batches: Vec::new(),
+            by_dirt: None,
         }
     }
 }

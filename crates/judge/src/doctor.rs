@@ -34,6 +34,7 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
         memory::examine(facts),
         heat::examine(facts),
         vec![deadline::account(facts)],
+        deadline::throttled(facts).into_iter().collect(),
     ]
     .concat();
     findings.sort_by_key(|finding| finding.state);
@@ -54,6 +55,7 @@ pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Findi
     let between = [
         vec![cpu::steal_between(before, after, over)],
         deadline::account_between(before, after, over).into_iter().collect(),
+        deadline::throttled_between(before, after, over).into_iter().collect(),
         events_between(before, after),
     ];
     for found in between.concat() {

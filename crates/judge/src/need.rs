@@ -63,7 +63,7 @@ const RUNS: [usize; 5] = [2, 4, 8, 16, 32];
 /// The ratio of the limit to the mean from which costs count as bursts.
 const BURSTY: f64 = 1.5;
 
-/// The change of the median cost during the measurement from which it is reported.
+/// The change of the median cost and of the mean during the measurement from which it is reported.
 const CHANGED: f64 = 0.1;
 
 /// A periodic thread and what it needs.
@@ -310,7 +310,8 @@ fn runs(costs: &[Nanos]) -> Vec<RunCost> {
         .collect()
 }
 
-/// The median of the first and of the last quarter, if they differ.
+/// The median of the first and of the last quarter, if they differ. The mean must differ too: if half
+/// of the costs are high, chance decides which half has the median.
 fn changed(costs: &[Nanos]) -> Option<[Nanos; 2]> {
     let quarter = costs.len() / 4;
     if (quarter as u64) < FEWEST_JOBS {
@@ -320,9 +321,13 @@ fn changed(costs: &[Nanos]) -> Option<[Nanos; 2]> {
         let mut sorted = costs.to_vec();
         *sorted.select_nth_unstable(costs.len() / 2).1
     };
-    let (first, last) = (median(&costs[..quarter]), median(&costs[costs.len() - quarter..]));
-    let ratio = last.as_nanos() as f64 / first.as_nanos().max(1) as f64;
-    ((ratio - 1.0).abs() > CHANGED).then_some([first, last])
+    let (first, last) = (&costs[..quarter], &costs[costs.len() - quarter..]);
+    let differ = |first: Nanos, last: Nanos| {
+        let ratio = last.as_nanos() as f64 / first.as_nanos().max(1) as f64;
+        (ratio - 1.0).abs() > CHANGED
+    };
+    let medians = [median(first), median(last)];
+    (differ(medians[0], medians[1]) && differ(mean(first), mean(last))).then_some(medians)
 }
 
 fn tail(jobs: &[DoneJob], period: Nanos) -> TailEstimation {
@@ -404,6 +409,17 @@ mod tests {
         assert!((limit.quantile - 0.99).abs() < 1e-4, "{limit:?}");
         assert_eq!(demand.needed, Some(Nanos::from_millis(2995 * 40)));
         assert!(demand.reserve.is_ok());
+    }
+
+    #[test]
+    fn a_change_is_one_of_the_median_and_of_the_mean() {
+        let grown = (0..400).map(|job| if job < 200 { 3000 } else { 5000 });
+        let [first, last] = demand(grown).changed.unwrap();
+        assert_eq!([first, last], [Nanos::from_micros(3000), Nanos::from_micros(5000)]);
+        // Half of the jobs are long, one more or less in a quarter.
+        let modes = (0..400).map(|job| if (job + job / 200) % 2 == 0 { 500 } else { 2000 });
+        let odd = modes.take(398);
+        assert_eq!(demand(odd).changed, None);
     }
 
     #[test]

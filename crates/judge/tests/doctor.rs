@@ -95,8 +95,11 @@ const REALTIME: &str = r"
     proc/sys/kernel/soft_watchdog = 0
     proc/sys/kernel/sched_autogroup_enabled = 0
     proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-3\nNoNewPrivs:\t0\nSeccomp:\t0
-    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0\nMax realtime timeout unlimited unlimited us
     sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch
+    sys/kernel/security/lsm = capability,yama
+    proc/irq/default_smp_affinity = 3
+    proc/sys/vm/compact_unevictable_allowed = 0
     proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       0 kB
     sys/kernel/mm/transparent_hugepage/enabled = always madvise [never]
     proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
@@ -344,6 +347,31 @@ fn an_unknown_machine_is_neither_fit_nor_unfit() {
 }
 
 #[test]
+fn what_disturbs_real_time_work_has_its_fix() {
+    let disturbed = REALTIME
+        .replace("Max realtime timeout unlimited unlimited", "Max realtime timeout 200000 500000")
+        .replace("default_smp_affinity = 3", "default_smp_affinity = f")
+        .replace("compact_unevictable_allowed = 0", "compact_unevictable_allowed = 1");
+    let more = r"
+    sys/kernel/security/lockdown = none integrity [confidentiality]
+    sys/fs/cgroup/rt/cpuset.cpus = 1
+    sys/fs/cgroup/rt/cpuset.cpus.partition = root invalid (Cpu list in cpuset.cpus not exclusive)
+";
+    let found = findings(1000, &[OWN_NAMESPACES, &disturbed, more]);
+    let check = |name: &str, fact: &str, fix: &str| {
+        let finding = found.iter().find(|finding| finding.check == name).unwrap();
+        assert_eq!(finding.state, State::Warning, "{finding:?}");
+        assert!(finding.fact.contains(fact), "{finding:?}");
+        assert!(finding.fix.as_deref().unwrap().contains(fix), "{finding:?}");
+    };
+    check("real-time run limit", "200\u{202f}ms", "prlimit");
+    check("interrupt affinity", "new ones may go to 2-3", "echo 3 | sudo tee /proc/irq/default");
+    check("compaction of locked memory", "permitted", "vm.compact_unevictable_allowed=0");
+    check("kernel lockdown", "confidentiality", "Secure Boot");
+    check("cpusets", "not in effect: root invalid", "/rt/cpuset.cpus.partition");
+}
+
+#[test]
 fn what_killed_runs_have_left_is_a_warning_with_a_fix() {
     let root = FakeRoot::new("proc/self/status = Uid:\t0\t0\t0\t0");
     let found = || {
@@ -531,4 +559,38 @@ fn timers_of_low_resolution_and_clocks_of_ticks_invalidate() {
     let found = examine(&read_with(FakeRoot::new(clock).path(), &low));
     assert_eq!(state(&found, "high-resolution timers"), State::Invalidates);
     assert_eq!(state(&found, "clock source"), State::Invalidates);
+}
+
+#[test]
+fn a_deadline_thread_that_never_runs_again_is_found_by_two_readings() {
+    let throttled = |ran: &str| {
+        let root = with_account(104_856 + 262_144);
+        put_deadline_thread(&root);
+        let stat = "77 (rob ot) R 1 77 77 0 -1 4194560 0 0 0 0 0 0 0 0 -101 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 6 0 0";
+        root.write("proc/77/stat", stat);
+        root.write("proc/77/task/77/stat", stat);
+        root.write("proc/77/task/77/sched", "dl.runtime : -3035436\ndl.deadline : 1000000000\n");
+        root.write("proc/77/task/77/schedstat", format!("{ran} 2 3\n"));
+        read_with(root.path(), &calls(1000))
+    };
+    let found = |before: &MachineFacts, mut after: MachineFacts, seconds: u64| {
+        after.taken = Instant::from_nanos(before.taken.as_nanos() + seconds * 1_000_000_000);
+        let findings = examine_between(before, &after);
+        findings.into_iter().find(|found| found.check == "deadline threads").unwrap()
+    };
+    let before = throttled("150");
+    assert_eq!(
+        found(&before, throttled("150"), 2).state,
+        State::Unknown,
+        "a period may be as long"
+    );
+    assert_eq!(found(&before, throttled("151"), 10).state, State::Unknown, "it has run");
+    let stuck = found(&before, throttled("150"), 10);
+    assert_eq!(
+        (stuck.state, &*stuck.fact),
+        (State::Warning, "1 ready thread did not run for 10s, e.g. 77 (rob ot)")
+    );
+    assert_eq!(stuck.fix.unwrap(), "for t in 77; do sudo chrt --other --pid 0 $t; done");
+    let fine = examine(&read_with(with_account(104_856).path(), &calls(1000)));
+    assert!(fine.iter().all(|found| found.check != "deadline threads"));
 }

@@ -11,7 +11,7 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::format::THIN_SPACE;
 use tactus_model::guest::Guest;
 use tactus_model::origin::Origin;
-use tactus_model::result::{Failure, Measurement, Shortfall};
+use tactus_model::result::{ByDirt, Failure, Measurement, Shortfall};
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
 use tactus_model::traced::{RecordingAccount, TracedStretch};
@@ -205,7 +205,7 @@ fn an_account_that_does_not_balance_is_a_bug() {
 }
 
 #[test]
-fn missed_early_and_lost_are_warnings() {
+fn missed_early_unprepared_and_lost_are_warnings() {
     let missed = small("policy = \"other\"\nload = \"process\"", 2);
     let found = verdict(&missed);
     assert!(against(&found).contains(&(State::Warning, "missed due times")), "{found:#?}");
@@ -213,6 +213,12 @@ fn missed_early_and_lost_are_warnings() {
     let mut early = sound();
     early.measurements[0].tasks[0].accounting.early = 2;
     check(&early, State::Warning, "early wakeups", "2 wakeups before the due time");
+
+    let mut unprepared = sound();
+    let due = vec![Nanos::from_millis(3); 2];
+    let by_dirt = ByDirt { unprepared: due, ..ByDirt::default() };
+    unprepared.measurements[0].tasks[0].by_dirt = Some(Box::new(by_dirt));
+    check(&unprepared, State::Warning, "prepared caches", "not ready for 2 of");
 
     let mut lost = sound();
     lost.measurements[0].traced = Some(TracedStretch {

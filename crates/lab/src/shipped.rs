@@ -1,7 +1,7 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 20] = [
+pub const EXPERIMENTS: [(&str, &str); 22] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
@@ -15,6 +15,11 @@ pub const EXPERIMENTS: [(&str, &str); 20] = [
         include_str!("../../../experiments/papers/latency-method-guests.toml"),
     ),
     ("papers/reserves", include_str!("../../../experiments/papers/reserves.toml")),
+    ("papers/address-spaces", include_str!("../../../experiments/papers/address-spaces.toml")),
+    (
+        "papers/address-spaces-guests",
+        include_str!("../../../experiments/papers/address-spaces-guests.toml"),
+    ),
     ("papers/reserves-receive", include_str!("../../../experiments/papers/reserves-receive.toml")),
     ("papers/tick-rates", include_str!("../../../experiments/papers/tick-rates.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),

@@ -7,11 +7,12 @@ use crate::bytes::Bytes;
 use crate::cost::{CostProbe, Operation};
 use crate::frames::Rate;
 use crate::guest::Guest;
+use crate::interrupted::{Dirt, Interrupted};
 use crate::load::{LoadPlan, NotInGuest};
 use crate::net::NetProbe;
 use crate::origin::ImportedCell;
 use crate::policy::{Policy, Quanta, Scheduling};
-use crate::probe::{Interval, Probe, SleepMethod, TaskKind, Work};
+use crate::probe::{Interval, Probe, SleepMethod, TaskKind, TimerProbe, Work};
 use crate::quantum::Quantum;
 use crate::time::{ClockName, Nanos};
 use crate::traced::TracedEvents;
@@ -98,6 +99,16 @@ pub enum Inconsistent {
     /// setitimer(2) provides one timer per process.
     #[error("sleep = \"itimer\" has one timer per process; add tasks = \"processes\"")]
     ItimerThreads,
+    /// Nothing dirties the caches.
+    #[error(
+        "dirt = \"{0}\" needs a program that dirties the caches; add interrupted = \"thread\", \"process\" or \"idle\""
+    )]
+    NobodyDirties(Dirt),
+    /// Only one task at a time can have its CPU prepared, between wakeups of its own.
+    #[error(
+        "interrupted = \"{0}\" needs clock = \"monotonic\", work = \"none\" and tasks-per-cpu = 1"
+    )]
+    NotPrepared(Interrupted),
     /// The window is shorter than one interval.
     #[error("duration = \"{0}\" is shorter than one interval; make it at least {1}")]
     TooShort(Nanos, Nanos),
@@ -195,11 +206,14 @@ impl Cell {
     /// The cell as measured while events are recorded; `None` if it is not.
     ///
     /// Its window lasts [`Self::traced`], but at least one interval, since nothing is due in a
-    /// shorter window. A probe that never sleeps cannot be late and is not measured again.
+    /// shorter window. A probe that never sleeps cannot be late and is not measured again; nor
+    /// are arrivals in the kernel, where the recorder itself takes time.
     pub fn while_traced(&self) -> Option<Self> {
         let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
-        let is_traced = self.traced > Nanos::ZERO && !self.probe.never_sleeps();
+        let is_traced = self.traced > Nanos::ZERO
+            && !self.probe.never_sleeps()
+            && probe.sleep != SleepMethod::KernelHandler;
         is_traced.then(|| Self { duration, ..self.clone() })
     }
 
@@ -259,6 +273,20 @@ impl Cell {
         Ok(())
     }
 
+    fn check_interrupted(&self, probe: &TimerProbe) -> Result<(), Inconsistent> {
+        if probe.interrupted == Interrupted::None {
+            return match probe.dirt {
+                Dirt::Clean => Ok(()),
+                dirt => Err(Inconsistent::NobodyDirties(dirt)),
+            };
+        }
+        let is_alone = probe.work == Work::None && probe.tasks_per_cpu == 1;
+        match is_alone && probe.clock == ClockName::Monotonic {
+            true => Ok(()),
+            false => Err(Inconsistent::NotPrepared(probe.interrupted)),
+        }
+    }
+
     /// Checks that the settings do not contradict each other.
     pub fn check(&self) -> Result<(), Inconsistent> {
         let probe = self.probe.timer();
@@ -277,6 +305,7 @@ impl Cell {
         if probe.sleep == SleepMethod::Itimer && probe.tasks == TaskKind::Threads {
             return Err(Inconsistent::ItimerThreads);
         }
+        self.check_interrupted(probe)?;
         if self.duration < probe.interval.mean() {
             return Err(Inconsistent::TooShort(self.duration, probe.interval.mean()));
         }

@@ -75,6 +75,10 @@ pub struct KernelFacts {
     /// its configuration is readable.
     #[serde(default)]
     pub debugging_options: Option<Vec<String>>,
+    /// What the kernel refuses even to root: `none`, `integrity` or `confidentiality`
+    /// (kernel_lockdown(7)); `none` too if the kernel was built without lockdown.
+    #[serde(default)]
+    pub lockdown: Option<String>,
 }
 
 /// The CPUs and what slows or stops them.
@@ -122,6 +126,17 @@ pub struct CpuFacts {
     /// CPUs that currently receive device interrupts.
     #[serde(default)]
     pub interrupt_cpus: Option<CpuList>,
+    /// CPUs to which new device interrupts go (`/proc/irq/default_smp_affinity`).
+    #[serde(default)]
+    pub default_interrupt_cpus: Option<CpuList>,
+}
+
+impl CpuFacts {
+    /// The CPUs that the kernel's command line keeps free for real-time work: `isolcpus` and
+    /// `nohz_full`.
+    pub fn kept_free(&self) -> CpuList {
+        self.isolated.iter().chain(&self.nohz_full).flat_map(CpuList::iter).collect()
+    }
 }
 
 /// The scheduler's settings.
@@ -177,9 +192,24 @@ pub struct SchedulingFacts {
     /// those of the kernel included, in millionths of a CPU.
     #[serde(default)]
     pub deadline_threads_ppm: Option<u64>,
+    /// Threads of the deadline class that are ready and have no runtime left, a few hundred at most;
+    /// `None` if not all processes are visible.
+    #[serde(default)]
+    pub throttled_threads: Option<Vec<ThrottledThread>>,
     /// The kernel's accounts of deadline bandwidth; `None` if they cannot be read (debugfs).
     #[serde(default)]
     pub deadline_accounts: Option<Vec<DeadlineAccount>>,
+}
+
+/// A thread of the deadline class that waits for its replenishment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrottledThread {
+    /// Its ID.
+    pub thread: u64,
+    /// Its name.
+    pub name: String,
+    /// The CPU time that it has used since it began.
+    pub ran: Nanos,
 }
 
 /// The deadline bandwidth that the kernel has counted for some CPUs.
@@ -220,6 +250,13 @@ pub struct PermissionFacts {
     pub memlock_limit: Option<u64>,
     /// How far the user may raise `memlock_limit` (its hard limit).
     pub memlock_limit_hard: Option<u64>,
+    /// How long a real-time task may run without sleeping before it gets `SIGXCPU`, in µs
+    /// (`RLIMIT_RTTIME`); `u64::MAX` for no limit.
+    #[serde(default)]
+    pub rttime_limit_us: Option<u64>,
+    /// After how long the kernel kills it (the hard limit).
+    #[serde(default)]
+    pub rttime_limit_hard_us: Option<u64>,
     /// This process's nice value.
     pub nice: Option<i8>,
     /// The most favoured nice value without privilege (20 − `RLIMIT_NICE`); at 20
@@ -284,6 +321,29 @@ pub struct CgroupFacts {
     pub cpuset_version: Option<u8>,
     /// The CPUs that the group allows.
     pub cpuset: Option<CpuList>,
+    /// The cpusets that have, or ask for, CPUs of their own.
+    #[serde(default)]
+    pub exclusive_cpusets: Option<Vec<ExclusiveCpuset>>,
+}
+
+/// A cpuset that has, or asks for, CPUs of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExclusiveCpuset {
+    /// Its directory.
+    pub directory: String,
+    /// Its CPUs.
+    pub cpus: CpuList,
+    /// `cpuset.cpus.partition` of version 2, e.g. `root`, `isolated`, or `root invalid (…)`; for
+    /// version 1, `exclusive`, or `balanced` if the scheduler of the group above still spreads
+    /// threads over these CPUs (`cpuset.sched_load_balance`).
+    pub state: String,
+}
+
+impl ExclusiveCpuset {
+    /// Whether the kernel keeps other threads off its CPUs.
+    pub fn is_in_effect(&self) -> bool {
+        matches!(&*self.state, "root" | "isolated" | "exclusive")
+    }
 }
 
 /// Memory.
@@ -295,6 +355,10 @@ pub struct MemoryFacts {
     pub swap: Option<u64>,
     /// `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
+    /// Whether the kernel may move locked pages to compact memory
+    /// (`vm.compact_unevictable_allowed`).
+    #[serde(default)]
+    pub compact_unevictable_allowed: Option<bool>,
 }
 
 /// Temperatures and throttling.
@@ -370,6 +434,7 @@ impl MachineFacts {
         rows.flag("hard-lockup detector", self.kernel.nmi_watchdog);
         rows.flag("soft-lockup detector", self.kernel.soft_watchdog);
         rows.words("debug options", self.kernel.debugging_options.as_deref());
+        rows.text("lockdown", &self.kernel.lockdown);
         rows.group = "CPU";
         rows.text("model", &self.cpu.model);
         rows.text("present", &self.cpu.present);
@@ -387,6 +452,7 @@ impl MachineFacts {
         rows.text("clock source", &self.cpu.clock_source);
         rows.words("clock sources", self.cpu.available_clock_sources.as_deref());
         rows.list("device interrupts", self.cpu.interrupt_cpus.as_ref());
+        rows.list("new device interrupts", self.cpu.default_interrupt_cpus.as_ref());
         rows.group = "Scheduling";
         rows.budget("real-time runtime", self.scheduling.rt_runtime_us);
         rows.budget("real-time period", self.scheduling.rt_period_us);
@@ -410,6 +476,11 @@ impl MachineFacts {
             "deadline threads",
             &self.scheduling.deadline_threads_ppm.map(|ppm| format!("at most {ppm} ppm")),
         );
+        let throttled = self.scheduling.throttled_threads.as_ref().map(|threads| {
+            let entry = |found: &ThrottledThread| format!("{} {}", found.name, found.thread);
+            threads.iter().map(entry).collect::<Vec<String>>()
+        });
+        rows.words("throttled deadline threads", throttled.as_deref());
         let accounts = self.scheduling.deadline_accounts.as_ref().map(|accounts| {
             let entry = |account: &DeadlineAccount| {
                 format!("{} ppm on CPUs {}", account.reserved_ppm, account.cpus)
@@ -426,6 +497,8 @@ impl MachineFacts {
         rows.text("real-time priority hard limit", &self.permission.rtprio_limit_hard);
         rows.bytes("locked memory limit", self.permission.memlock_limit);
         rows.bytes("locked memory hard limit", self.permission.memlock_limit_hard);
+        rows.limit_us("real-time run limit", self.permission.rttime_limit_us);
+        rows.limit_us("real-time run hard limit", self.permission.rttime_limit_hard_us);
         rows.text("nice", &self.permission.nice);
         rows.text("nice limit", &self.permission.nice_limit);
         rows.text("allowed CPUs", &self.permission.allowed_cpus);
@@ -451,10 +524,18 @@ impl MachineFacts {
         rows.text("cpuset mount", &self.cgroup.cpuset_mount);
         rows.text("cpuset version", &self.cgroup.cpuset_version);
         rows.list("cpuset", self.cgroup.cpuset.as_ref());
+        let exclusive = self.cgroup.exclusive_cpusets.as_ref().map(|cpusets| {
+            let entry = |one: &ExclusiveCpuset| {
+                format!("{} has CPUs {}: {}", one.directory, one.cpus, one.state)
+            };
+            cpusets.iter().map(entry).collect::<Vec<String>>()
+        });
+        rows.words("exclusive cpusets", exclusive.as_deref());
         rows.group = "Memory";
         rows.bytes("total", self.memory.total);
         rows.bytes("swap", self.memory.swap);
         rows.text("transparent huge pages", &self.memory.transparent_huge_pages);
+        rows.flag("compacts locked pages", self.memory.compact_unevictable_allowed);
         rows.group = "Load";
         let averages = self
             .load_average
@@ -496,6 +577,15 @@ impl Rows {
 
     fn micros(&mut self, name: &'static str, value: Option<u64>) {
         self.text(name, &value.map(micros));
+    }
+
+    /// A limit in microseconds; the greatest value is none.
+    fn limit_us(&mut self, name: &'static str, value: Option<u64>) {
+        let shown = value.map(|value| match value {
+            u64::MAX => "unlimited".to_owned(),
+            value => micros(value),
+        });
+        self.text(name, &shown);
     }
 
     /// A limit in microseconds; a negative value is none.

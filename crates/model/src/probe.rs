@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::CostProbe;
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
+use crate::interrupted::{Dirt, Interrupted};
 use crate::net::{NetPath, NetProbe, NetReceive, Packets};
 use crate::policy::Scheduling;
 use crate::sort::{Numbers, SortProbe};
@@ -50,6 +51,10 @@ keywords! {
         Ppoll = "ppoll",
         /// `IORING_OP_TIMEOUT` of io_uring(7).
         IoUring = "io-uring",
+        /// clock_nanosleep(2) until an absolute time, whose arrival is when the kernel handles the
+        /// timer: a bpf(2) program in its interrupt takes the time. The wakeup of the task is not
+        /// part of the latency.
+        KernelHandler = "kernel-handler",
     }
 }
 
@@ -63,8 +68,9 @@ impl SleepMethod {
             }
             Self::Timerfd | Self::IoUring => &[Monotonic, Realtime, Boottime],
             Self::Futex => &[Monotonic, Realtime],
-            // Relative timeouts, which the kernel counts on its monotonic clock.
-            Self::Ppoll | Self::Itimer => &[Monotonic],
+            // Relative timeouts, which the kernel counts on its monotonic clock; BPF programs read
+            // that clock too.
+            Self::Ppoll | Self::Itimer | Self::KernelHandler => &[Monotonic],
         }
     }
 
@@ -231,6 +237,12 @@ pub struct TimerProbe {
     pub tasks_per_cpu: u32,
     /// Whether the tasks are threads or processes.
     pub tasks: TaskKind,
+    /// What its events interrupt.
+    #[serde(default)]
+    pub interrupted: Interrupted,
+    /// The caches that they find.
+    #[serde(default)]
+    pub dirt: Dirt,
 }
 
 /// The settings of a probe.
@@ -400,6 +412,8 @@ impl TimerProbe {
             work: Work::None,
             tasks_per_cpu: 1,
             tasks: TaskKind::Threads,
+            interrupted: Interrupted::None,
+            dirt: Dirt::Clean,
         }
     }
 }

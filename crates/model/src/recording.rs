@@ -26,4 +26,6 @@ pub use kernel_wait::{LockKind, Reclaim};
 pub use memory::{Recording, RecordingReader};
 pub use source::{EventSource, Item, SourceError};
 pub use syscall::SleepingCall;
-pub use thread::{Priority, PriorityClass, ProcessId, TaskState, ThreadId};
+pub use thread::{
+    Priority, PriorityClass, ProcessId, THREAD_NAME_MAX, TaskState, ThreadId, is_thread_name,
+};

@@ -28,10 +28,14 @@ impl Capacity {
     /// Makes a capacity.
     ///
     /// # Errors
-    /// The cost is zero or longer than the deadline, or the deadline is longer than the period.
+    /// One of them is zero, the cost is longer than the deadline, or the deadline is longer than the
+    /// period.
     pub fn new(cost: Nanos, period: Nanos, deadline: Nanos) -> Result<Self, NotACapacity> {
         if cost == Nanos::ZERO {
             return Err(NotACapacity::Zero);
+        }
+        if period == Nanos::ZERO || deadline == Nanos::ZERO {
+            return Err(NotACapacity::NoTime);
         }
         if deadline > period {
             return Err(NotACapacity::DeadlineTooLong { deadline, period });
@@ -87,8 +91,11 @@ pub enum NotACapacity {
     #[error(transparent)]
     Length(#[from] NotALength),
     /// The cost is zero.
-    #[error("a capacity of zero guarantees nothing; the least cost is 1ns")]
+    #[error("a capacity of zero guarantees nothing; write a cost above zero")]
     Zero,
+    /// The period or the deadline is zero.
+    #[error("a period or a deadline of zero leaves no time; write e.g. 3ms/10ms")]
+    NoTime,
     /// The cost is longer than the period or the deadline.
     #[error("the cost of {cost} is longer than the {what} of {limit}; the largest cost is {limit}")]
     CostTooLong {
@@ -142,7 +149,10 @@ mod tests {
         let check = |text: &str, expected: &str| {
             assert_eq!(text.parse::<Capacity>().unwrap_err().to_string(), expected);
         };
-        check("0ms/10ms", "a capacity of zero guarantees nothing; the least cost is 1ns");
+        check("0ms/10ms", "a capacity of zero guarantees nothing; write a cost above zero");
+        let no_time = "a period or a deadline of zero leaves no time; write e.g. 3ms/10ms";
+        check("1ms/0ms", no_time);
+        check("1ms/10ms:0ms", no_time);
         check(
             "12ms/10ms",
             "the cost of 12ms is longer than the period of 10ms; the largest cost is 10ms",

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::CpuList;
 use crate::experiment::Turn;
 use crate::guest::GuestAccount;
+use crate::interrupted::Dirt;
 use crate::load::Load;
 use crate::origin::Precision;
 use crate::policy::Scheduling;
@@ -164,6 +165,9 @@ pub struct TaskResult {
     /// The batches of a measured operation; empty for other probes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batch>,
+    /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_dirt: Option<Box<ByDirt>>,
 }
 
 /// Consecutive samples of an operation, with what was read right before and after them: whether
@@ -195,6 +199,29 @@ pub struct Batch {
 impl Batch {
     /// The number of calls that [`Self::calibration`] times.
     pub const CALIBRATION_CALLS: u32 = 128;
+}
+
+/// The wakeups of a task by the dirt of the caches that they found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByDirt {
+    /// The wakeups of each kind of dirt, the least dirt first.
+    pub kinds: Vec<OfDirt>,
+    /// The due times, since the window opened, of the wakeups for which the caches were not
+    /// prepared in time; they are in none of the kinds.
+    pub unprepared: Vec<Nanos>,
+}
+
+/// The wakeups of a task with one kind of dirt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfDirt {
+    /// The dirt.
+    pub dirt: Dirt,
+    /// Their latencies.
+    pub latencies: Histogram,
+    /// How long the task then took to read its working set: the effect of the dirt.
+    pub first_pass: Histogram,
+    /// How long it took to read the same again.
+    pub second_pass: Histogram,
 }
 
 /// What a load achieved during the window.

@@ -100,6 +100,14 @@ fn cost_text<T: ToString>(cell: &Cell, parameter: Parameter, of: fn(&CostProbe) 
     taking.map(|cost| of(cost).to_string()).unwrap_or_default()
 }
 
+/// Empty if the cell's probe is not the timer probe.
+fn timer_text<T: ToString>(cell: &Cell, of: fn(&TimerProbe) -> T) -> String {
+    match cell.probe.kind() {
+        ProbeKind::Timer => of(timer(cell)).to_string(),
+        _ => String::new(),
+    }
+}
+
 /// Empty if the cell's probe sends no packets.
 fn net_text<T: ToString>(cell: &Cell, of: fn(&NetProbe) -> T) -> String {
     cell.probe.net().map(|net| of(net).to_string()).unwrap_or_default()
@@ -190,7 +198,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sleep",
         of: None,
         value: "METHOD",
-        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring",
+        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring; kernel-handler stamps the arrival in the timer's interrupt",
         set: |cell, text| put(&mut timer_mut(cell).sleep, text),
         get: |cell| timer(cell).sleep.to_string(),
     },
@@ -208,10 +216,23 @@ pub const SETTINGS: &[Setting] = &[
         value: "INTERVAL",
         about: "The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)",
         set: |cell, text| put(&mut timer_mut(cell).interval, text),
-        get: |cell| match cell.probe.kind() {
-            ProbeKind::Timer => timer(cell).interval.to_string(),
-            _ => String::new(),
-        },
+        get: |cell| timer_text(cell, |timer| timer.interval),
+    },
+    Setting {
+        name: "interrupted",
+        of: Some(ProbeKind::Timer),
+        value: "PROGRAM",
+        about: "What runs on the CPU when a task is due: none (only the load), idle, thread (of the task's process), process (of another address space)",
+        set: |cell, text| put(&mut timer_mut(cell).interrupted, text),
+        get: |cell| timer_text(cell, |timer| timer.interrupted),
+    },
+    Setting {
+        name: "dirt",
+        of: Some(ProbeKind::Timer),
+        value: "DIRT",
+        about: "What that program does to the caches before each due time: clean (nothing), l2 (dirties the second-level cache), tlb (the TLB too), l3 (the last-level cache too), random (one of the four each time)",
+        set: |cell, text| put(&mut timer_mut(cell).dirt, text),
+        get: |cell| timer_text(cell, |timer| timer.dirt),
     },
     Setting {
         name: "frame-rate",
@@ -655,6 +676,7 @@ impl Cell {
 mod tests {
     use super::*;
     use crate::cost::{Operation, Pages, Partner, PartnerCpu};
+    use crate::interrupted::{Dirt, Interrupted};
     use crate::load::BuiltinLoad;
     use crate::probe::{SleepMethod, TaskKind};
     use crate::time::ClockName;
@@ -695,6 +717,8 @@ mod tests {
         check("load", BuiltinLoad::ALL);
         check("sleep", SleepMethod::ALL);
         check("clock", ClockName::ALL);
+        check("interrupted", Interrupted::ALL);
+        check("dirt", Dirt::ALL);
         check("tasks", TaskKind::ALL);
         check("operation", Operation::ALL);
         check("pages", Pages::ALL);

@@ -67,6 +67,10 @@ pub struct TracedTask {
     pub accounting: Accounting,
     /// Latencies of the observed wakeups.
     pub latencies: Histogram,
+    /// The wakeups for which the caches were not prepared, as in
+    /// [`ByDirt::unprepared`](crate::result::ByDirt::unprepared).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unprepared: Vec<Nanos>,
 }
 
 /// The account of the events of a recording.

@@ -65,6 +65,9 @@ pub enum Asked {
     TimerSlack(Nanos),
     /// An io_uring instance, by io_uring_setup(2).
     IoUring,
+    /// A program in the kernel, by bpf(2).
+    #[doc(alias = "CAP_BPF")]
+    Bpf,
     /// The descriptions of the kernel's tracepoints in tracefs.
     Tracepoints,
     /// An instance of tracefs.
@@ -120,6 +123,7 @@ pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagno
         Asked::LockedMemory { bytes } => resources::locked_memory(*bytes, refusal, facts),
         Asked::IdleExitLatency => resources::idle_exit_latency(refusal, facts),
         Asked::IoUring => resources::io_uring(refusal, facts),
+        Asked::Bpf => resources::bpf(refusal, facts),
         Asked::TimerSlack(_) => None,
         Asked::Tracepoints => recording::tracepoints(refusal, facts),
         Asked::TracefsInstance => recording::instance(refusal, facts),
@@ -146,6 +150,7 @@ impl Asked {
             Self::IdleExitLatency => "opening /dev/cpu_dma_latency",
             Self::TimerSlack(_) => "prctl(PR_SET_TIMERSLACK)",
             Self::IoUring => "io_uring_setup",
+            Self::Bpf => "bpf",
             Self::Tracepoints => "reading tracefs",
             Self::TracefsInstance => "mkdir",
             Self::KernelEvents => "perf_event_open",
@@ -183,6 +188,11 @@ fn beyond_root(facts: &MachineFacts) -> Diagnosis {
             "root of a user namespace has no rights over the machine",
             "run it as root outside the user namespace".to_owned(),
         )
+    } else if let Some(level) = lockdown(facts) {
+        Diagnosis::new(
+            format!("kernel lockdown ({level}) refuses it even to root"),
+            END_OF_LOCKDOWN.to_owned(),
+        )
     } else {
         Diagnosis::new(
             "the kernel refuses it even to root, for example by kernel lockdown, SELinux or AppArmor",
@@ -191,6 +201,15 @@ fn beyond_root(facts: &MachineFacts) -> Diagnosis {
         )
     }
 }
+
+/// The lockdown of the kernel, if it is known to be in force.
+fn lockdown(facts: &MachineFacts) -> Option<&str> {
+    facts.kernel.lockdown.as_deref().filter(|level| *level != "none")
+}
+
+/// How lockdown ends: the kernel only ever raises it.
+pub const END_OF_LOCKDOWN: &str = "start the kernel without lockdown=, or disable Secure Boot in \
+                                   the firmware, which switches it on";
 
 fn missing_call(asked: &Asked, facts: &MachineFacts) -> Diagnosis {
     if facts.permission.seccomp == Some(true) {

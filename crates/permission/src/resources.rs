@@ -1,8 +1,8 @@
-//! Why the kernel refused locked memory, the idle-exit limit or io_uring.
+//! Why the kernel refused locked memory, the idle-exit limit, io_uring or bpf.
 
 use tactus_model::facts::MachineFacts;
 
-use crate::fix::{Missing, Privilege, as_root, container_run, ulimit};
+use crate::fix::{Missing, Privilege, as_root, container_run, run_as_root, ulimit};
 use crate::{Diagnosis, Refusal, beyond_root, is_root};
 
 pub(crate) fn locked_memory(
@@ -77,6 +77,18 @@ pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Optio
             "only the owner of /dev/cpu_dma_latency, usually root, may write to it",
             Some("sudo chown $USER /dev/cpu_dma_latency".to_owned()),
         )),
+        _ => None,
+    }
+}
+
+pub(crate) fn bpf(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
+    let holds = |name| facts.permission.holds(name) == Some(true);
+    let privileged = holds("CAP_SYS_ADMIN") || (holds("CAP_BPF") && holds("CAP_PERFMON"));
+    match refusal {
+        Refusal::PERM if is_root(facts) => Some(beyond_root(facts)),
+        Refusal::PERM if !privileged => {
+            Some(Diagnosis::new("CAP_BPF and CAP_PERFMON are not held", run_as_root(facts)))
+        }
         _ => None,
     }
 }

@@ -18,7 +18,7 @@
 //!
 //! # A loop of your own
 //!
-//! `cargo run -p tactus-rt --example periodic` runs this:
+//! `cargo run -p tactus-prepare --example periodic` runs this:
 //!
 //! ```no_run
 #![doc = include_str!("../examples/periodic.rs")]

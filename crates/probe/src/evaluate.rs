@@ -1,6 +1,9 @@
 //! Evaluation: from the samples of a loop to the result of a task.
 
-use tactus_model::result::{Accounting, Batch, Granted, Histogram, TaskResult, TaskUsage};
+use tactus_model::interrupted::Dirt;
+use tactus_model::result::{
+    Accounting, Batch, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
+};
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -30,6 +33,8 @@ pub struct Found {
     pub use_over_time: Vec<Nanos>,
     /// The batches of its operation, if it measured one.
     pub batches: Vec<Batch>,
+    /// The dirt of the caches that its events found, if a program prepared them.
+    pub dirt: Dirt,
 }
 
 /// Evaluates samples; `course` is the course by which they were taken, from when the task was
@@ -50,7 +55,40 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         usage: found.usage,
         use_over_time: found.use_over_time,
         batches: found.batches,
+        by_dirt: by_dirt(found.dirt, taken).map(Box::new),
     }
+}
+
+/// The wakeups by the dirt that they found; `None` if no program prepared the caches.
+///
+/// The first wakeup of a window is unprepared, because nothing was announced before it.
+fn by_dirt(dirt: Dirt, taken: &TakenSamples) -> Option<ByDirt> {
+    let mut passes = taken.passes.iter().peekable();
+    passes.peek()?;
+    let mut kinds = Dirt::OF_EVENTS.map(|_| [(); 3].map(|()| LatencyHistogram::new()));
+    let mut unprepared = Vec::new();
+    for sample in &taken.samples {
+        while passes.next_if(|pass| pass.due < sample.due).is_some() {}
+        let pass = passes.next_if(|pass| pass.due == sample.due && pass.was_ready);
+        let Some(pass) = pass else {
+            unprepared.push(sample.due);
+            continue;
+        };
+        let of_event = dirt.of_event(sample.due);
+        let place = Dirt::OF_EVENTS.iter().position(|known| *known == of_event).unwrap_or_default();
+        let [latencies, first, second] = &mut kinds[place];
+        latencies.record(sample.latency());
+        first.record(pass.first);
+        second.record(pass.second);
+    }
+    let kinds = Dirt::OF_EVENTS.into_iter().zip(&kinds).filter(|(_, [all, ..])| !all.is_empty());
+    let kinds = kinds.map(|(dirt, [latencies, first, second])| OfDirt {
+        dirt,
+        latencies: latencies.to_record(),
+        first_pass: first.to_record(),
+        second_pass: second.to_record(),
+    });
+    Some(ByDirt { kinds: kinds.collect(), unprepared })
 }
 
 fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
@@ -107,4 +145,42 @@ pub fn missed_samples(
             Some(Some(Sample { due, came }))
         })
         .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::interrupted::Dirt;
+
+    use super::*;
+    use crate::interrupted::Pass;
+
+    #[test]
+    fn wakeups_without_ready_caches_are_in_no_kind_of_dirt() {
+        let ms = Nanos::from_millis;
+        let sample = |due: u64| Sample { due: ms(due), came: ms(due) + Nanos::from_micros(due) };
+        let pass = |due: u64, was_ready| Pass {
+            due: ms(due),
+            was_ready,
+            first: Nanos::from_micros(9),
+            second: Nanos::from_micros(1),
+        };
+        let taken = TakenSamples {
+            samples: [1, 2, 3, 5, 6].map(sample).into(),
+            // Nothing was announced for 1; 4 was announced and missed; the last has no pass.
+            passes: vec![pass(2, true), pass(3, false), pass(4, true), pass(5, true)],
+            ..TakenSamples::default()
+        };
+        let found = by_dirt(Dirt::L2, &taken).unwrap();
+        assert_eq!(found.unprepared, [ms(1), ms(3), ms(6)]);
+        let [kind] = &found.kinds[..] else { panic!("{:?}", found.kinds) };
+        assert_eq!(
+            (kind.dirt, kind.latencies.count, kind.latencies.max),
+            (Dirt::L2, 2, Nanos::from_micros(5))
+        );
+        assert_eq!(
+            (kind.first_pass.sum, kind.second_pass.sum),
+            (Nanos::from_micros(18), Nanos::from_micros(2))
+        );
+        assert_eq!(by_dirt(Dirt::Clean, &TakenSamples::default()), None);
+    }
 }

@@ -7,13 +7,14 @@ use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::{Batch, ProbeCost};
 use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
 use tactus_sys::sleep::{
-    Alarm, Futex, IoUring, Itimer, Nanosleep, NanosleepRelative, PosixTimer, Ppoll, SignalHandler,
-    Sleeper, Timerfd,
+    Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll,
+    SignalHandler, Sleeper, Timerfd,
 };
 use tactus_sys::{SysError, clock};
 
 use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
+use crate::interrupted::Preparing;
 use crate::live::RingWriter;
 use crate::net::{Bursts, NetError, Sent, Site};
 use crate::operations::{Bench, Repetition};
@@ -104,62 +105,87 @@ pub(crate) trait Facility {
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
 }
 
-/// Sets up the facility that `probe` requests, in the calling thread.
+/// Sets up the facility that `probe` requests, in the calling thread. The caches are prepared by
+/// `preparing` for each event, if given.
 ///
 /// # Errors
 /// The facility does not exist here, or is not permitted.
-pub(crate) fn open(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> {
+pub(crate) fn open(
+    probe: &TimerProbe,
+    preparing: Option<Preparing>,
+) -> Result<Box<dyn Facility>, SysError> {
+    let between = preparing.map_or(Between::Work(probe.work), Between::Preparing);
     match probe.clock {
         ClockName::Monotonic => match probe.sleep {
-            // These two know only the monotonic clock.
-            SleepMethod::Ppoll => Ok(by_sleeping::<Monotonic>(probe.work, Ppoll)),
-            SleepMethod::Itimer => Ok(by_alarm::<Monotonic>(probe.work, Itimer::new()?)),
-            _ => open_by::<Monotonic>(probe),
+            // These three know only the monotonic clock.
+            SleepMethod::Ppoll => Ok(by_sleeping::<Monotonic>(between, Ppoll)),
+            SleepMethod::Itimer => Ok(by_alarm::<Monotonic>(between, Itimer::new()?)),
+            SleepMethod::KernelHandler => {
+                Ok(by_sleeping::<Monotonic>(between, KernelHandler::new()?))
+            }
+            _ => open_by::<Monotonic>(probe.sleep, between),
         },
-        ClockName::Realtime => open_by::<Realtime>(probe),
-        ClockName::Tai => open_by::<Tai>(probe),
-        ClockName::Boottime => open_by::<Boottime>(probe),
+        ClockName::Realtime => open_by::<Realtime>(probe.sleep, between),
+        ClockName::Tai => open_by::<Tai>(probe.sleep, between),
+        ClockName::Boottime => open_by::<Boottime>(probe.sleep, between),
     }
 }
 
-fn open_by<C: Clock>(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> {
-    let work = probe.work;
-    Ok(match probe.sleep {
-        SleepMethod::Nanosleep => by_sleeping::<C>(work, Nanosleep),
-        SleepMethod::NanosleepRelative => by_sleeping::<C>(work, NanosleepRelative),
-        SleepMethod::Timerfd => by_sleeping::<C>(work, Timerfd::new()?),
-        SleepMethod::PosixTimer => by_sleeping::<C>(work, PosixTimer::new()?),
-        SleepMethod::SignalHandler => by_alarm::<C>(work, SignalHandler::new()?),
-        SleepMethod::Futex => by_sleeping::<C>(work, Futex::new()?),
-        SleepMethod::IoUring => by_sleeping::<C>(work, IoUring::new()?),
-        // `Cell::check` refuses these before anything starts.
-        SleepMethod::Ppoll => return Err(SysError::new("ppoll", tactus_sys::Errno::INVAL)),
-        SleepMethod::Itimer => return Err(SysError::new("setitimer", tactus_sys::Errno::INVAL)),
+/// What a task does between its wakeups.
+enum Between {
+    Work(Work),
+    Preparing(Preparing),
+}
+
+fn open_by<C: Clock>(sleep: SleepMethod, between: Between) -> Result<Box<dyn Facility>, SysError> {
+    // `Cell::check` refuses these before anything starts.
+    let refused = |call| Err(SysError::new(call, tactus_sys::Errno::INVAL));
+    Ok(match sleep {
+        SleepMethod::Nanosleep => by_sleeping::<C>(between, Nanosleep),
+        SleepMethod::NanosleepRelative => by_sleeping::<C>(between, NanosleepRelative),
+        SleepMethod::Timerfd => by_sleeping::<C>(between, Timerfd::new()?),
+        SleepMethod::PosixTimer => by_sleeping::<C>(between, PosixTimer::new()?),
+        SleepMethod::SignalHandler => by_alarm::<C>(between, SignalHandler::new()?),
+        SleepMethod::Futex => by_sleeping::<C>(between, Futex::new()?),
+        SleepMethod::IoUring => by_sleeping::<C>(between, IoUring::new()?),
+        SleepMethod::Ppoll => return refused("ppoll"),
+        SleepMethod::Itimer => return refused("setitimer"),
+        SleepMethod::KernelHandler => return refused("bpf"),
     })
 }
 
-fn by_sleeping<C: Clock>(work: Work, sleeper: impl Sleeper<C> + 'static) -> Box<dyn Facility> {
-    Box::new(Loop::<C, _> { sleeper, share: share::<C>(work), clock: std::marker::PhantomData })
+fn by_sleeping<C: Clock>(
+    between: Between,
+    sleeper: impl Sleeper<C> + 'static,
+) -> Box<dyn Facility> {
+    let between = match between {
+        Between::Work(Work::Percent(percent)) => {
+            Acting::Sharing(Share::new(percent, Pace::calibrate::<C>()))
+        }
+        Between::Work(Work::None | Work::Continuous) => Acting::Resting,
+        Between::Preparing(preparing) => Acting::Preparing(preparing),
+    };
+    Box::new(Loop::<C, _> { sleeper, between, clock: std::marker::PhantomData })
 }
 
-fn by_alarm<C: Clock>(work: Work, alarm: impl Alarm<C> + 'static) -> Box<dyn Facility> {
-    if work == Work::Continuous {
-        by_sleeping::<C>(work, Computing::new(alarm, Pace::calibrate::<C>()))
+fn by_alarm<C: Clock>(between: Between, alarm: impl Alarm<C> + 'static) -> Box<dyn Facility> {
+    if matches!(between, Between::Work(Work::Continuous)) {
+        by_sleeping::<C>(between, Computing::new(alarm, Pace::calibrate::<C>()))
     } else {
-        by_sleeping::<C>(work, alarm)
+        by_sleeping::<C>(between, alarm)
     }
 }
 
-fn share<C: Clock>(work: Work) -> Option<Share> {
-    match work {
-        Work::Percent(percent) => Some(Share::new(percent, Pace::calibrate::<C>())),
-        Work::None | Work::Continuous => None,
-    }
+/// What a task does between its wakeups, ready to be done.
+enum Acting {
+    Resting,
+    Sharing(Share),
+    Preparing(Preparing),
 }
 
 struct Loop<C, S> {
     sleeper: S,
-    share: Option<Share>,
+    between: Acting,
     clock: std::marker::PhantomData<C>,
 }
 
@@ -172,15 +198,22 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
     ) -> Result<TakenSamples, SysError> {
         let start = Instant::<C>::from_nanos(start);
         let sleeper = &mut self.sleeper;
-        match (course, &mut self.share) {
-            (Course::Wakeups(schedule), Some(share)) => {
+        match (course, &mut self.between) {
+            (Course::Wakeups(schedule), Acting::Sharing(share)) => {
                 measure(sleeper, share, schedule, start, memory)
             }
-            (Course::Wakeups(schedule), None) => {
+            (Course::Wakeups(schedule), Acting::Preparing(preparing)) => {
+                preparing.begin(start.as_nanos());
+                let taken = measure(sleeper, preparing, schedule, start, memory)?;
+                Ok(TakenSamples { passes: preparing.passes(), ..taken })
+            }
+            (Course::Wakeups(schedule), Acting::Resting) => {
                 measure(sleeper, &mut Rest, schedule, start, memory)
             }
-            (Course::Frames(player), Some(share)) => play(sleeper, share, &player, start, memory),
-            (Course::Frames(player), None) => play(sleeper, &mut Rest, &player, start, memory),
+            (Course::Frames(player), Acting::Sharing(share)) => {
+                play(sleeper, share, &player, start, memory)
+            }
+            (Course::Frames(player), _) => play(sleeper, &mut Rest, &player, start, memory),
             (Course::Sorts(sorts), _) => sort_repeatedly(sorts, start, memory),
             // A sender needs a path: see `Self::send`.
             (Course::Bursts(_), _) => Err(SysError::new("sendto", tactus_sys::Errno::DESTADDRREQ)),
@@ -209,9 +242,14 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
         ring: &mut RingWriter,
     ) -> Result<(), SysError> {
         let start = Instant::<C>::from_nanos(start);
-        match &mut self.share {
-            Some(share) => keep_measuring(&mut self.sleeper, share, schedule, start, ring),
-            None => keep_measuring(&mut self.sleeper, &mut Rest, schedule, start, ring),
+        let sleeper = &mut self.sleeper;
+        match &mut self.between {
+            Acting::Sharing(share) => keep_measuring(sleeper, share, schedule, start, ring),
+            Acting::Preparing(preparing) => {
+                preparing.begin(start.as_nanos());
+                keep_measuring(sleeper, preparing, schedule, start, ring)
+            }
+            Acting::Resting => keep_measuring(sleeper, &mut Rest, schedule, start, ring),
         }
         .map(drop)
     }

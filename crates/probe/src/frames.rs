@@ -92,6 +92,7 @@ pub fn play<C: Clock>(
     Ok(TakenSamples {
         samples: memory.into_vec(),
         skipped: Vec::new(),
+        passes: Vec::new(),
         missed: 0,
         dropped,
         ended: awake.unwrap_or_default(),

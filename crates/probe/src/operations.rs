@@ -219,7 +219,14 @@ impl Bench {
         }
         let samples = memory.into_vec();
         let batches = self.batches.iter().map(|batch| batch.evaluated(&samples)).collect();
-        let taken = TakenSamples { samples, skipped: Vec::new(), missed: 0, dropped, ended };
+        let taken = TakenSamples {
+            samples,
+            skipped: Vec::new(),
+            missed: 0,
+            dropped,
+            ended,
+            passes: Vec::new(),
+        };
         Ok((taken, batches))
     }
 }

@@ -100,6 +100,7 @@ pub fn sort_repeatedly<C: Clock>(
     Ok(TakenSamples {
         samples: memory.into_vec(),
         skipped: Vec::new(),
+        passes: Vec::new(),
         missed: 0,
         dropped,
         ended: due,

@@ -23,6 +23,7 @@ use tactus_wire::{MessageReader, MessageWriter, WireError, parse};
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
+use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::net::{Bursts, NetError, Site};
 use crate::operations::{Bench, Repetition, Unmeasurable};
@@ -241,12 +242,13 @@ impl<'a> Task<'a> {
         // Before the thread has its policy, which its helpers do not share.
         let (mut site, refused) = self.open_site()?.unzip();
         let cpus = self.cpus_of_cell()?;
+        let interrupted = self.start_interrupted()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
             preparation.set_timer_slack(slack)?;
         }
         preparation.place(&self.cpus()?, policy.scheduling)?;
-        let mut facility = self.open()?;
+        let mut facility = self.open(interrupted.as_ref())?;
         // A partner inherits the policy.
         let mut bench = self.open_bench(&cpus)?;
         let destination = match rings {
@@ -308,6 +310,7 @@ impl<'a> Task<'a> {
         let used = usage::difference(before, usage::of_this_thread()?);
         // Ends the partner, which sleeps.
         drop(bench);
+        drop(interrupted);
         // The cell's thread must not wake for our message while other tasks still measure.
         facility.sleep_until(at.saturating_add(self.request.cell.duration.as_nanos()))?;
         drop(facility);
@@ -335,6 +338,7 @@ impl<'a> Task<'a> {
             window: self.request.cell.duration,
             use_over_time: use_over_time.unwrap_or_default(),
             batches,
+            dirt: self.probe.dirt,
         };
         let result = Box::new(evaluate::task_result(found, course, &taken));
         line.send(TaskMessage::Finished { result });
@@ -372,17 +376,31 @@ impl<'a> Task<'a> {
         Ok(cost.map(|cost| Bench::open(cost, cell.duration, *cpu, cpus)).transpose()?)
     }
 
-    fn open(&self) -> Result<Box<dyn Facility>, Unable> {
-        facility::open(self.probe).map_err(|error| {
-            if error.call != "io_uring_setup" {
-                return Unable::from(error);
-            }
-            Unable::refused(&Asked::IoUring, error)
+    /// The program that prepares the caches for each event, if the cell has one.
+    fn start_interrupted(&self) -> Result<Option<Program>, Unable> {
+        let TimerProbe { interrupted, dirt, .. } = *self.probe;
+        Program::start(interrupted, dirt, self.request.cpu).map_err(|error| Unable {
+            reason: format!("the interrupted program cannot be started: {error}"),
+            hint: None,
         })
     }
 
+    fn open(&self, interrupted: Option<&Program>) -> Result<Box<dyn Facility>, Unable> {
+        let events = usize::try_from(self.samples_at_most()).unwrap_or(usize::MAX);
+        let preparing = interrupted.map(|program| program.preparing(self.probe.dirt, events));
+        facility::open(self.probe, preparing.transpose()?).map_err(|error| match error.call {
+            "io_uring_setup" => Unable::refused(&Asked::IoUring, error),
+            "bpf" => Unable::refused(&Asked::Bpf, error),
+            _ => Unable::from(error),
+        })
+    }
+
+    fn samples_at_most(&self) -> u64 {
+        self.course.at_most().min(self.request.cell.sample_limit)
+    }
+
     fn take_memory(&self) -> Result<SampleMemory, Unable> {
-        let wanted = self.course.at_most().min(self.request.cell.sample_limit);
+        let wanted = self.samples_at_most();
         let samples = usize::try_from(wanted).unwrap_or(usize::MAX);
         SampleMemory::take(samples).map_err(|_| Unable {
             reason: format!("not enough memory for {wanted} samples"),

@@ -6,6 +6,7 @@ use tactus_prepare::TouchedVec;
 use tactus_sys::SysError;
 use tactus_sys::sleep::Sleeper;
 
+use crate::interrupted::Pass;
 use crate::schedule::Schedule;
 
 /// What a task does between waking and sleeping again.
@@ -36,6 +37,8 @@ pub struct TakenSamples {
     /// Frames that came too late to be shown; empty for wakeups, whose missed due times follow
     /// from the schedule.
     pub skipped: Vec<Sample>,
+    /// What the task did after its wakeups, if the caches were prepared for them.
+    pub passes: Vec<Pass>,
     /// Due times that had passed before the task could sleep for them, or the frames that were
     /// skipped.
     pub missed: u64,
@@ -88,7 +91,7 @@ pub fn measure<C: Clock>(
 ) -> Result<TakenSamples, SysError> {
     let Tally { missed, dropped, ended } =
         keep_measuring(sleeper, activity, schedule, start, &mut memory)?;
-    Ok(TakenSamples { samples: memory.into_vec(), skipped: Vec::new(), missed, dropped, ended })
+    Ok(TakenSamples { samples: memory.into_vec(), missed, dropped, ended, ..Default::default() })
 }
 
 /// Sleeps from one due time of `schedule` to the next until the end of the window, which opens

@@ -82,10 +82,40 @@ fn check(settings: &str) -> Measured {
 
 #[test]
 fn every_way_of_sleeping_wakes_by_every_clock_it_knows() {
-    // A process has only one itimer, so it is tested where tasks are processes.
-    for sleep in SleepMethod::ALL.iter().filter(|sleep| **sleep != SleepMethod::Itimer) {
+    // A process has only one itimer, so it is tested where tasks are processes; BPF needs root.
+    let elsewhere = [SleepMethod::Itimer, SleepMethod::KernelHandler];
+    for sleep in SleepMethod::ALL.iter().filter(|sleep| !elsewhere.contains(sleep)) {
         for clock in sleep.clocks() {
             check(&format!("sleep = \"{sleep}\"\nclock = \"{clock}\""));
+        }
+    }
+}
+
+#[test]
+fn needs_root_arrivals_in_the_kernel_are_accounted_for() {
+    let sleep = "sleep = \"kernel-handler\"";
+    match tactus_sys::sleep::KernelHandler::new() {
+        Ok(_) => drop(check(sleep)),
+        Err(error) => skip(Need::Root, error),
+    }
+}
+
+#[test]
+fn every_wakeup_has_its_dirt_or_is_unprepared() {
+    for interrupted in ["thread", "idle"] {
+        let settings = format!(
+            "interrupted = \"{interrupted}\"\ndirt = \"random\"\ninterval = \"5ms..20ms\"\n\
+             duration = \"600ms\""
+        );
+        let measured = check(&settings);
+        let [task] = &measured.outcome.tasks[..] else { panic!("one task") };
+        let by_dirt = task.by_dirt.as_ref().expect("the caches were prepared");
+        let prepared: u64 = by_dirt.kinds.iter().map(|kind| kind.latencies.count).sum();
+        let unprepared = by_dirt.unprepared.len() as u64;
+        assert_eq!(prepared + unprepared, task.accounting.observed, "{interrupted}");
+        for kind in &by_dirt.kinds {
+            let passes = [kind.first_pass.count, kind.second_pass.count];
+            assert_eq!(passes, [kind.latencies.count; 2], "{interrupted}");
         }
     }
 }

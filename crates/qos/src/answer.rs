@@ -124,12 +124,22 @@ pub struct ReserveStatus {
     pub user: u32,
     /// What was requested.
     pub need: Need,
+    /// The weight with which time above `cost_min` is shared: what was requested, and not more than
+    /// the policy permits.
+    pub importance: u8,
     /// What the thread has; `None` while it waits for time that others return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<Grant>,
     /// The CPU time in a period that the manager measured, if it adapts to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Nanos>,
+    /// How often the kernel had left the thread throttled, and the manager set its policy again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stuck: u32,
+}
+
+const fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 /// The answer of `Status`. Shares are CPUs: 1.0 is one CPU all the time.

@@ -185,9 +185,10 @@ impl Connection {
         let call = Call { method, parameters, more, oneway: false, upgrade: false };
         let bytes = encode(&call);
         // A descriptor comes with the first bytes.
-        let mut sent = local_socket::send(&self.stream, &bytes, descriptor).map_err(connection)?;
+        let descriptors = descriptor.as_slice();
+        let mut sent = local_socket::send(&self.stream, &bytes, descriptors).map_err(connection)?;
         while sent < bytes.len() {
-            sent += local_socket::send(&self.stream, &bytes[sent..], None).map_err(connection)?;
+            sent += local_socket::send(&self.stream, &bytes[sent..], &[]).map_err(connection)?;
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ fn serve(folder: &Path) {
     if let Some(own) = found.policy.own {
         server.reserve_own(own).unwrap_or_else(|error| panic!("{error}"));
     }
-    server.run(None).unwrap_or_else(|error| panic!("{error}"));
+    server.run(None, drop).unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn measure(socket: &Path) -> Result<(), NotAnswered> {

@@ -6,9 +6,10 @@ use std::ops::Add;
 use tactus_model::time::Nanos;
 
 /// One CPU. The kernel counts in units of 2⁻²⁰ and rounds down, so it never counts more.
-const CPU: u64 = 1 << 30;
+pub(crate) const CPU: u64 = 1_000_000_000_000;
 
-/// A share of CPU time in units of 2⁻³⁰ CPUs.
+/// A share of CPU time in units of 10⁻¹² CPUs: per cents, and per cents of them, are whole numbers,
+/// so 30 % permits 3 ms in 10 ms, and not 2.999999 ms.
 ///
 /// A share that is needed is rounded up, and a time that a share permits is rounded down, so sums
 /// of shares never permit more time than there is. Sums saturate.

@@ -31,6 +31,8 @@ const RETRY: Nanos = Nanos::from_secs(1);
 #[derive(Debug)]
 pub struct Book {
     capacity: Bandwidth,
+    /// The kernel's tick: what a thread can overrun its grant by.
+    tick: Nanos,
     caps: BTreeMap<u32, Bandwidth>,
     entries: BTreeMap<ReserveId, Entry>,
     returning: Vec<Returning>,
@@ -52,7 +54,7 @@ struct Entry {
     /// Why the target is not larger.
     bound_by: Constraint,
     granted: Option<Capacity>,
-    /// When a growth that was refused is tried again.
+    /// When a growth is tried that the kernel refused, or would not carry out yet.
     retry: Option<Moment>,
 }
 
@@ -100,9 +102,15 @@ impl Entry {
 }
 
 impl Book {
-    /// An empty book for a machine on which `capacity` may be reserved.
-    pub const fn new(capacity: Bandwidth) -> Self {
-        Self { capacity, caps: BTreeMap::new(), entries: BTreeMap::new(), returning: Vec::new() }
+    /// An empty book for a machine on which `capacity` may be reserved, with this tick.
+    pub const fn new(capacity: Bandwidth, tick: Nanos) -> Self {
+        Self {
+            capacity,
+            tick,
+            caps: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            returning: Vec::new(),
+        }
     }
 
     /// What may be reserved.
@@ -152,8 +160,10 @@ impl Book {
         let Some(entry) = self.entries.get(&reserve) else { return Ok(()) };
         self.test(entry.user, &terms, Some(reserve))?;
         if let Some(entry) = self.entries.get_mut(&reserve) {
-            (entry.terms, entry.want, entry.retry) = (terms, terms.cost_max, None);
+            (entry.terms, entry.want) = (terms, terms.cost_max);
             entry.least = least_of(&terms);
+            // A first grant waits for the kernel whatever the terms are.
+            entry.retry = entry.retry.filter(|_| entry.granted.is_none());
         }
         self.retarget();
         Ok(())
@@ -169,24 +179,33 @@ impl Book {
         }
     }
 
-    /// Removes a reserve. Its bandwidth returns within its period.
-    pub fn remove(&mut self, reserve: ReserveId, now: Moment) {
+    /// Removes a reserve, whose bandwidth the kernel keeps `until` then: for a period, and for
+    /// longer if the thread is in debt.
+    pub fn remove(&mut self, reserve: ReserveId, until: Moment) {
         let Some(entry) = self.entries.remove(&reserve) else { return };
-        if let Some(granted) = entry.granted {
-            self.give_back(entry.user, entry.held, granted.period(), now);
+        if entry.granted.is_some() {
+            self.give_back(entry.user, entry.held, until);
         }
         self.retarget();
     }
 
-    fn give_back(&mut self, user: u32, bandwidth: Bandwidth, period: Nanos, now: Moment) {
+    fn give_back(&mut self, user: u32, bandwidth: Bandwidth, until: Moment) {
         if bandwidth > Bandwidth::ZERO {
-            self.returning.push(Returning { user, bandwidth, until: now + period });
+            self.returning.push(Returning { user, bandwidth, until });
+        }
+    }
+
+    /// Puts off the next growth of a reserve `until` then, e.g. the first grant of a thread that the
+    /// kernel still remembers from an earlier one.
+    pub fn hold(&mut self, reserve: ReserveId, until: Moment) {
+        if let Some(entry) = self.entries.get_mut(&reserve) {
+            entry.retry = Some(until);
         }
     }
 
     /// Whether the minima of all and of `terms` in the place of `instead` fit.
     fn test(&self, user: u32, terms: &Terms, instead: Option<ReserveId>) -> Result<(), Refusal> {
-        if let Some(refusal) = refused_by_the_kernel(terms) {
+        if let Some(refusal) = refused_by_the_kernel(terms, self.tick) {
             return Err(refusal);
         }
         let (room, bound_by) = self.room(user, instead);
@@ -194,7 +213,8 @@ impl Book {
             return Ok(());
         }
         let largest_cost = room.permits(terms.deadline);
-        let largest_cost = Some(largest_cost).filter(|cost| *cost >= RUNTIME_LEAST);
+        let least = cost_least(terms.period, self.tick);
+        let largest_cost = Some(largest_cost).filter(|cost| *cost >= least);
         let (whose, limit, taken) = match bound_by {
             Constraint::User => (
                 format!("the reserves of user {user}"),
@@ -239,10 +259,10 @@ impl Book {
     }
 
     /// The largest minimum of a user's new reserve that would be admitted.
-    pub fn fit(&self, user: u32, deadline: Nanos) -> Fit {
+    pub fn fit(&self, user: u32, period: Nanos, deadline: Nanos) -> Fit {
         let (room, bound_by) = self.room(user, None);
-        let cost = room.permits(deadline);
-        Fit { largest_cost: Some(cost).filter(|cost| *cost >= RUNTIME_LEAST), bound_by }
+        let (cost, least) = (room.permits(deadline), cost_least(period, self.tick));
+        Fit { largest_cost: Some(cost).filter(|cost| *cost >= least), bound_by }
     }
 
     /// The largest minimum of this reserve that would be admitted.
@@ -277,6 +297,10 @@ impl Book {
     /// an earlier one waits for.
     pub fn steps(&mut self, now: Moment) -> Vec<Step> {
         self.returning.retain(|share| share.until > now);
+        // What is over is due no more: it may still lack bandwidth.
+        for entry in self.entries.values_mut() {
+            entry.retry = entry.retry.filter(|retry| *retry > now);
+        }
         let mut free = self.capacity.less(self.held(None));
         let mut free_of: BTreeMap<u32, Bandwidth> = BTreeMap::new();
         let (mut steps, mut growths) = (Vec::new(), Vec::new());
@@ -288,7 +312,7 @@ impl Book {
             let step = Step { reserve, capacity: target, is_first: entry.granted.is_none() };
             if entry.granted.is_some() && bandwidth(target) <= entry.held {
                 steps.push(step);
-            } else if entry.retry.is_none_or(|retry| retry <= now) {
+            } else if entry.retry.is_none() {
                 growths.push((step, entry));
             }
         }
@@ -337,15 +361,13 @@ impl Book {
         let held = std::mem::replace(&mut entry.held, bandwidth(step.capacity));
         let (user, returned) = (entry.user, held.less(entry.held));
         if let Some(before) = before {
-            self.give_back(user, returned, before.period(), now);
+            self.give_back(user, returned, now + before.period());
         }
     }
 
     /// Records that the kernel refused a growth. It is tried again later.
     pub fn refuse(&mut self, step: &Step, now: Moment) {
-        if let Some(entry) = self.entries.get_mut(&step.reserve) {
-            entry.retry = Some(now + RETRY);
-        }
+        self.hold(step.reserve, now + RETRY);
     }
 
     /// When more [steps](Self::steps) can become possible without a request.
@@ -387,8 +409,16 @@ impl Book {
     }
 }
 
-/// Why the kernel accepts no reserve with these terms.
-fn refused_by_the_kernel(terms: &Terms) -> Option<Refusal> {
+/// The least cost in a period: a thread that overruns by a tick repays that within the longest
+/// period of the kernel.
+fn cost_least(period: Nanos, tick: Nanos) -> Nanos {
+    let repaid = u128::from(tick.as_nanos()) * u128::from(period.as_nanos());
+    let cost = repaid.div_ceil(u128::from(PERIOD_MOST.as_nanos()));
+    RUNTIME_LEAST.max(Nanos::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX)))
+}
+
+/// Why the kernel accepts no reserve with these terms, or would not keep it.
+fn refused_by_the_kernel(terms: &Terms, tick: Nanos) -> Option<Refusal> {
     let refusal = |reason: String| Refusal {
         bound_by: Constraint::Kernel,
         reason,
@@ -402,8 +432,9 @@ fn refused_by_the_kernel(terms: &Terms) -> Option<Refusal> {
             "the period of {period} is out of range; the nearest accepted is {nearest}"
         )));
     }
-    (cost_min < RUNTIME_LEAST).then(|| {
-        refusal(format!("cost_min of {cost_min} is too short; the least is {RUNTIME_LEAST}"))
+    let least = cost_least(period, tick);
+    (cost_min < least).then(|| {
+        refusal(format!("cost_min of {cost_min} is too short; the least in {period} is {least}"))
     })
 }
 

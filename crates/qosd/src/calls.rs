@@ -87,6 +87,10 @@ pub(crate) fn changes(method: &str) -> bool {
 /// Answers a call of a connection.
 pub(crate) fn answer(context: Context<'_>, connection: &mut Connection, call: Call) -> Answer {
     let answer = match call.method.rsplit_once('.') {
+        _ if call.upgrade => Err(error(
+            "BadRequest",
+            "no method changes the protocol of the connection; omit upgrade",
+        )),
         Some((SERVICE, method)) => service(method, &call.parameters).map(Answer::Reply),
         Some((INTERFACE, method)) => manager(context, connection, method, &call),
         Some((interface, _)) => Err(service_error("InterfaceNotFound", "interface", interface)),

@@ -47,6 +47,17 @@ pub enum Closed {
     System(#[from] SysError),
 }
 
+/// Why a message is not a call.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotACall {
+    /// It is too long.
+    #[error("it has more than {CALL_BYTES} bytes")]
+    TooLong,
+    /// It is not JSON, or not of this form.
+    #[error(transparent)]
+    Syntax(serde_json::Error),
+}
+
 /// What a connection is busy with; it reads no further call meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Busy {
@@ -97,7 +108,10 @@ pub(crate) struct Connection {
     received: Vec<u8>,
     /// When the first byte of an incomplete call came.
     began: Option<Moment>,
-    descriptors: Vec<OwnedFd>,
+    /// Bytes of all calls that were cut off.
+    taken: u64,
+    /// Each with the number of bytes that had come when it came.
+    descriptors: Vec<(u64, OwnedFd)>,
     closer: Closer,
     unsent: Vec<u8>,
     /// Since when nothing of `unsent` was taken.
@@ -116,6 +130,7 @@ impl Connection {
             busy: Busy::Idle,
             received: Vec::new(),
             began: None,
+            taken: 0,
             descriptors: Vec::new(),
             closer,
             unsent: Vec::new(),
@@ -140,7 +155,8 @@ impl Connection {
             return Err(Closed::Gone);
         }
         self.received.extend_from_slice(&buffer[..received.count]);
-        self.descriptors.extend(received.descriptors);
+        let come = self.taken + self.received.len() as u64;
+        self.descriptors.extend(received.descriptors.into_iter().map(|fd| (come, fd)));
         if received.lost_descriptors || self.descriptors.len() > DESCRIPTORS_MOST {
             return Err(Closed::Descriptors);
         }
@@ -157,24 +173,33 @@ impl Connection {
     }
 
     /// The next call, if a whole one was received; or why it is none.
-    pub fn next_call(&mut self, now: Moment) -> Option<Result<Call, serde_json::Error>> {
+    pub fn next_call(&mut self, now: Moment) -> Option<Result<Call, NotACall>> {
         let message = cut(&mut self.received)?;
+        // With its NUL.
+        self.taken += message.len() as u64 + 1;
         if self.received.is_empty() {
             // Nothing is kept for the time of silence.
             (self.received, self.began) = (Vec::new(), None);
         } else {
             self.began = Some(now);
         }
-        Some(serde_json::from_slice(&message))
+        if message.len() > CALL_BYTES {
+            return Some(Err(NotACall::TooLong));
+        }
+        Some(serde_json::from_slice(&message).map_err(NotACall::Syntax))
     }
 
-    /// Takes the descriptor with this index; the others are closed.
-    pub fn take_descriptor(&mut self, index: usize) -> Option<OwnedFd> {
-        let taken = (index < self.descriptors.len()).then(|| self.descriptors.remove(index));
-        for other in self.descriptors.drain(..) {
-            self.closer.close(self.client.user, other);
+    /// Closes the descriptors that came with the calls so far: what a call does not use is nobody's.
+    pub fn finish_call(&mut self) {
+        let taken = self.taken;
+        for (_, descriptor) in self.descriptors.extract_if(.., |(come, _)| *come <= taken) {
+            self.closer.close(self.client.user, descriptor);
         }
-        taken
+    }
+
+    /// Takes the descriptor with this index.
+    pub fn take_descriptor(&mut self, index: usize) -> Option<OwnedFd> {
+        (index < self.descriptors.len()).then(|| self.descriptors.remove(index).1)
     }
 
     /// Closes what the client sent in the place of a pidfd.
@@ -207,7 +232,7 @@ impl Connection {
     /// The connection is to be closed.
     pub fn flush(&mut self, now: Moment) -> Result<(), Closed> {
         while !self.unsent.is_empty() {
-            match local_socket::send(&self.stream, &self.unsent, None) {
+            match local_socket::send(&self.stream, &self.unsent, &[]) {
                 Ok(count) => {
                     self.unsent.drain(..count);
                     self.stuck = None;
@@ -275,8 +300,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // No index is that high: all are closed.
-        self.take_descriptor(usize::MAX);
+        self.taken = u64::MAX;
+        self.finish_call();
     }
 }
 

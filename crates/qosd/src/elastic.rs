@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tactus_qos::Constraint;
 
 use crate::Bandwidth;
+use crate::bandwidth::CPU;
 
 /// The range of one reserve.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ pub struct Share {
 }
 
 /// A level at which every demand is full: the weight is at least 1, and no share exceeds a CPU.
-const LEVEL_FULL: u64 = 1 << 30;
+const LEVEL_FULL: u64 = CPU;
 
 impl Demand {
     /// Its share at a level: the minimum, and its weight for each unit of the level.
@@ -75,7 +76,8 @@ pub fn shares(
         bandwidth: at(demand, level),
         bound_by: match () {
             () if at(demand, level) >= demand.most => Constraint::Request,
-            () if ceilings[&demand.user] < level => Constraint::User,
+            // A user who may take all is bound by the machine.
+            () if ceilings[&demand.user] < level && cap(demand.user) < capacity => Constraint::User,
             () => Constraint::Machine,
         },
     };

@@ -1,6 +1,7 @@
 //! What keeps a grant.
 
 use tactus_model::reserve::Capacity;
+use tactus_model::time::Nanos;
 use tactus_reserve::{Refused, Reserve, Rung};
 
 /// A grant that is kept, by this manager or by another part of its program.
@@ -20,6 +21,14 @@ impl Kept {
                 *kept = capacity;
                 Ok(())
             }
+        }
+    }
+
+    /// Ends the grant, and returns how long the kernel remembers it.
+    pub(crate) fn release(self) -> Nanos {
+        match self {
+            Self::Here(reserve) => reserve.release(),
+            Self::Elsewhere(capacity) => capacity.period(),
         }
     }
 

@@ -13,7 +13,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
+use tactus_model::reserve::Capacity;
+use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
+use tactus_reserve::{debt, release_time};
+use tactus_sys::filesystem::open_regular;
 use tactus_sys::process;
 
 use crate::subject::{Started, Subject};
@@ -43,6 +47,15 @@ struct Line {
     before: Option<Scheduling>,
 }
 
+/// A thread that a killed manager had left, and that has its policy from before again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// The thread.
+    pub thread: ThreadId,
+    /// How long the kernel remembers its grant: see [`release_time`].
+    pub release: Nanos,
+}
+
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BadLedger {
@@ -64,11 +77,11 @@ pub enum BadLedger {
 
 impl Ledger {
     /// Opens the file at `path`, and returns the threads that a killed manager has left to their
-    /// policy. Returns their IDs too.
+    /// policy. Returns them too.
     ///
     /// # Errors
     /// Another manager holds the file, others could have written it, or the system fails.
-    pub fn open(path: &Path) -> Result<(Self, Vec<ThreadId>), BadLedger> {
+    pub fn open(path: &Path) -> Result<(Self, Vec<Returned>), BadLedger> {
         let failed = |error| BadLedger::System { path: path.to_owned(), error };
         let directory = path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory).map_err(failed)?;
@@ -85,12 +98,13 @@ impl Ledger {
             Err(TryLockError::WouldBlock) => return Err(BadLedger::Held(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let mut text = String::new();
-        (&file).take(BYTES).read_to_string(&mut text).map_err(failed)?;
-        let returned = left(&text).into_iter().filter(return_to_policy).collect::<Vec<_>>();
+        let mut text = Vec::new();
+        (&file).take(BYTES).read_to_end(&mut text).map_err(failed)?;
+        // A line that is damaged is none; the others count.
+        let returned =
+            left(&String::from_utf8_lossy(&text)).iter().filter_map(return_to_policy).collect();
         file.set_len(0).map_err(failed)?;
-        let ledger = Self { path: path.to_owned(), file, lines: 0, noted: Vec::new() };
-        Ok((ledger, returned.iter().map(|line| ThreadId(line.thread)).collect()))
+        Ok((Self { path: path.to_owned(), file, lines: 0, noted: Vec::new() }, returned))
     }
 
     /// Notes a thread before its grant.
@@ -117,8 +131,14 @@ impl Ledger {
         if self.lines > SPARE_LINES + self.noted.len() {
             self.rewrite()?;
         }
-        self.lines += 1;
-        self.file.write_all(&text_of(line))
+        let length = self.file.metadata()?.len();
+        let written = self.file.write_all(&text_of(line));
+        match written {
+            Ok(()) => self.lines += 1,
+            // A part of a line would spoil the next, e.g. on a full disk.
+            Err(_) => self.file.set_len(length)?,
+        }
+        written
     }
 
     /// Writes the file anew, without what was struck. A kill in between leaves either file.
@@ -144,7 +164,12 @@ pub(crate) fn is_trusted(metadata: &fs::Metadata) -> bool {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+    // Who writes to a link here writes to another file.
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link"));
+    }
+    let mut options = OpenOptions::new();
+    open_regular(path, options.read(true).append(true).create(true).mode(0o600))
 }
 
 fn text_of(line: &Line) -> Vec<u8> {
@@ -164,17 +189,18 @@ fn left(text: &str) -> Vec<Line> {
 }
 
 /// Returns a thread to its policy, if it is the same thread and still has the grant.
-fn return_to_policy(line: &Line) -> bool {
-    let (Some(before), Ok(subject)) = (line.before, Subject::of_id(ThreadId(line.thread))) else {
-        return false;
+fn return_to_policy(line: &Line) -> Option<Returned> {
+    let subject = Subject::of_id(ThreadId(line.thread)).ok()?;
+    let thread = ThreadRef::PidFd(subject.descriptor().try_clone().ok()?);
+    let release = match thread.scheduling().ok()? {
+        Scheduling::Deadline { runtime, deadline, period } => {
+            let capacity = Capacity::new(runtime, period, deadline).ok()?;
+            release_time(capacity, debt(subject.id()))
+        }
+        Scheduling::Fifo(_) | Scheduling::RoundRobin(_) => Nanos::ZERO,
+        _ => return None,
     };
-    let Ok(descriptor) = subject.descriptor().try_clone() else { return false };
-    let thread = ThreadRef::PidFd(descriptor);
-    let is_granted = matches!(
-        thread.scheduling(),
-        Ok(Scheduling::Deadline { .. } | Scheduling::Fifo(_) | Scheduling::RoundRobin(_))
-    );
-    subject.started() == line.started
-        && is_granted
-        && matches!(thread.schedule_exactly(before), Ok(None))
+    let is_same = subject.started() == line.started;
+    let is_returned = is_same && matches!(thread.schedule_exactly(line.before?), Ok(None));
+    is_returned.then_some(Returned { thread: subject.id(), release })
 }

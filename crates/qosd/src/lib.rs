@@ -24,13 +24,14 @@ pub mod policy;
 mod server;
 mod start;
 mod subject;
+mod watch;
 
 pub use bandwidth::Bandwidth;
 pub use book::{Book, Moment, Step};
 pub use connection::{CALL_TIME, EVENT_BYTES, REPLY_TIME};
-pub use ledger::{BadLedger, Ledger};
+pub use ledger::{BadLedger, Ledger, Returned};
 pub use manager::{Client, Manager, NotReserved, Notice, RESERVES_MOST, What};
 pub use policy::{Caps, Policy};
-pub use server::{CONNECTIONS_MOST, ManagerHandle, Server};
+pub use server::{CONNECTIONS_MOST, ManagerHandle, Report, Server};
 pub use start::{Found, NotStarted, POLICY, Places, STATE, start};
 pub use subject::{NotASubject, Started, Subject};

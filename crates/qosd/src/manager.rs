@@ -5,25 +5,34 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use tactus_model::policy::Scheduling;
+use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_qos::{
     BadNeed, Constraint, Fit, Grant, Need, Overrun, Refusal, ReserveId, ReserveStatus, Terms, Usage,
 };
-use tactus_reserve::{Refused, Reserve, Rung};
-use tactus_sys::SysError;
+use tactus_reserve::{Refused, Reserve, Rung, debt_most, release_time};
 use tactus_sys::poller::{Interest, Poller};
+use tactus_sys::usage::scheduled_time;
+use tactus_sys::{SysError, clock, deadline_thread};
 
 use crate::kept::Kept;
 use crate::ledger::Ledger;
 use crate::metered::Metered;
 use crate::policy::Caps;
 use crate::subject::{NotASubject, Subject};
+use crate::watch::{Seen, Watch};
 use crate::{Bandwidth, Book, Moment, Step};
 
 /// The most reserves of all users.
 pub const RESERVES_MOST: usize = 1024;
+
+/// From one look at a thread with a grant to the next: whether it is stuck.
+const LOOK: Nanos = Nanos::from_secs(1);
+
+/// Looks before others are served again; each takes some 20 µs.
+const LOOKS_AT_ONCE: usize = 16;
 
 /// Who requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +90,8 @@ pub enum What {
     Overrun(Usage),
     /// The use of CPU time, for [followers](Manager::follow_use).
     Used(Usage),
+    /// The kernel had left the thread throttled, and has its policy set again.
+    Renewed,
     /// It has ended; the reason is a clause.
     Ended(String),
 }
@@ -96,6 +107,10 @@ pub struct Manager {
     /// The threads that have a reserve.
     threads: BTreeSet<i32>,
     number: u64,
+    /// The threads that left the deadline class, until the kernel has forgotten them.
+    leaving: BTreeMap<i32, Moment>,
+    /// How often a thread was stuck.
+    stuck: u64,
     /// The descriptors of all threads, which report their end.
     endings: Poller,
     ledger: Option<Ledger>,
@@ -117,9 +132,21 @@ struct Held {
     metered: Option<Metered>,
     /// How often followers want a report.
     every: Option<Nanos>,
+    /// Whether the kernel has refused the first grant, because its class was full.
+    was_full: bool,
+    watch: Watch,
+    /// The next look at the thread.
+    look: Moment,
+    /// How often it was stuck.
+    stuck: u32,
 }
 
 impl Held {
+    /// Whether this manager keeps a grant of the thread.
+    const fn is_here(&self) -> bool {
+        matches!(self.kept, Some(Kept::Here(_)))
+    }
+
     /// Measures the use if somebody needs it.
     fn measure(&mut self, now: Moment) {
         let before = self.metered.take();
@@ -135,10 +162,12 @@ impl Manager {
     /// Too many open files.
     pub fn new(capacity: Bandwidth, ledger: Option<Ledger>) -> Result<Self, SysError> {
         Ok(Self {
-            book: Book::new(capacity),
+            book: Book::new(capacity, clock::tick()),
             held: BTreeMap::new(),
             threads: BTreeSet::new(),
             number: 0,
+            leaving: BTreeMap::new(),
+            stuck: 0,
             endings: Poller::new()?,
             ledger,
             notices: Vec::new(),
@@ -185,7 +214,7 @@ impl Manager {
         is_elsewhere: bool,
         now: Moment,
     ) -> Result<ReserveId, NotReserved> {
-        let terms = capped(need.check()?, client.caps);
+        let terms = terms(&need, client.caps)?;
         subject.check_owner(client.user)?;
         let thread = subject.id().0;
         let before = thread_of(&subject)?.scheduling().map_err(NotASubject::from)?;
@@ -213,11 +242,18 @@ impl Manager {
             terms,
             kept: None,
             is_elsewhere,
+            was_full: false,
+            watch: Watch::default(),
+            look: now + LOOK,
+            stuck: 0,
         };
         // Its keeper gives it a policy at once.
         let noted = if is_elsewhere { note(&held, self.ledger.as_mut()) } else { Ok(()) };
         self.held.insert(reserve, held);
         self.threads.insert(thread);
+        if let Some(&until) = self.leaving.get(&thread).filter(|until| **until > now) {
+            self.book.hold(reserve, until);
+        }
         if noted.is_err() {
             self.end(reserve, thread_ended(), now);
             return Err(NotASubject::Missing.into());
@@ -259,7 +295,7 @@ impl Manager {
         need: Need,
         now: Moment,
     ) -> Result<(), NotReserved> {
-        let terms = capped(need.check()?, client.caps);
+        let terms = terms(&need, client.caps)?;
         self.of_client(client, reserve)?;
         self.book.change(reserve, terms)?;
         if let Some(held) = self.held.get_mut(&reserve) {
@@ -305,10 +341,12 @@ impl Manager {
 
     fn end(&mut self, reserve: ReserveId, what: What, now: Moment) {
         let Some(held) = self.held.remove(&reserve) else { return };
-        self.threads.remove(&held.subject.id().0);
-        self.book.remove(reserve, now);
+        let thread = held.subject.id();
+        self.threads.remove(&thread.0);
         // The thread returns to its policy before it is struck from the ledger.
-        drop(held.kept);
+        let until = now + held.kept.map_or(Nanos::ZERO, Kept::release);
+        self.book.remove(reserve, until);
+        self.remember(thread, until, now);
         if let Some(ledger) = &mut self.ledger {
             ledger.strike(&held.subject);
         }
@@ -317,11 +355,21 @@ impl Manager {
         self.notices.push(Notice { reserve, client: held.client, user: held.user, what });
     }
 
+    /// Grants a thread nothing `until` then, when the kernel has forgotten that it was in the
+    /// deadline class: see [`Reserve::release`].
+    pub fn remember(&mut self, thread: ThreadId, until: Moment, now: Moment) {
+        self.leaving.retain(|_, until| *until > now);
+        if until > now {
+            self.leaving.insert(thread.0, until);
+        }
+    }
+
     /// Carries out everything that is possible now: ends the reserves of threads that have ended,
     /// reads meters that are due, and changes grants.
     pub fn settle(&mut self, now: Moment) {
         self.bury(now);
         self.read_meters(now);
+        self.free_the_stuck(now);
         // A refusal can make another step possible. Every round carries out or refuses a step.
         for _ in 0..=RESERVES_MOST {
             let steps = self.book.steps(now);
@@ -370,6 +418,13 @@ impl Manager {
     fn refused(&mut self, step: &Step, refusal: Refusal, now: Moment) {
         let Some(held) = self.held.get(&step.reserve) else { return };
         let least = held.terms.capacity(held.terms.cost_min);
+        if step.is_first && refusal.largest_cost.is_some() && !held.was_full {
+            // The kernel may keep the bandwidth of a thread that has ended for a period.
+            let until = now + release_time(step.capacity, Nanos::ZERO);
+            self.book.hold(step.reserve, until);
+            self.held.entry(step.reserve).and_modify(|held| held.was_full = true);
+            return;
+        }
         let is_growth =
             held.kept.as_ref().is_some_and(|kept| kept.capacity().cost() < step.capacity.cost());
         if step.is_first && step.capacity != least {
@@ -420,6 +475,40 @@ impl Manager {
         }
     }
 
+    /// Looks at threads with a grant, and sets the policy of those again that the kernel has left
+    /// throttled.
+    fn free_the_stuck(&mut self, now: Moment) {
+        let due = |(_, held): &(&ReserveId, &Held)| held.is_here() && held.look <= now;
+        let due = self.held.iter().filter(due).map(|(reserve, _)| *reserve);
+        let due: Vec<ReserveId> = due.take(LOOKS_AT_ONCE).collect();
+        for reserve in due {
+            let Some(held) = self.held.get_mut(&reserve) else { continue };
+            held.look = now + LOOK;
+            let Some(Kept::Here(kept)) = &held.kept else { continue };
+            let thread = held.subject.id();
+            // The end of the thread is reported by its descriptor.
+            let Ok(time) = scheduled_time(thread) else { continue };
+            let seen = Seen { ran: time.ran, is_ready: deadline_thread::is_ready(thread) };
+            // As long as the kernel can remember it: then to leave the class helps at once.
+            let patience = release_time(kept.capacity(), debt_most(clock::tick()));
+            if !held.watch.is_stuck(seen, patience, now) {
+                continue;
+            }
+            held.watch = Watch::default();
+            held.stuck += 1;
+            self.stuck += 1;
+            match kept.renew() {
+                Ok(()) => self.notify(reserve, What::Renewed),
+                Err(refused) => self.end(reserve, What::Ended(refused.to_string()), now),
+            }
+        }
+    }
+
+    /// How often the kernel had left a thread with a grant throttled, and its policy was set again.
+    pub const fn stuck(&self) -> u64 {
+        self.stuck
+    }
+
     /// Reports the use of a reserve every so often from now on, or no longer.
     pub fn follow_use(&mut self, reserve: ReserveId, every: Option<Nanos>, now: Moment) {
         let Some(held) = self.held.get_mut(&reserve) else { return };
@@ -432,7 +521,8 @@ impl Manager {
     /// When [`settle`](Self::settle) has something to do.
     pub fn next_due(&self) -> Option<Moment> {
         let meters = self.held.values().filter_map(|held| Some(held.metered.as_ref()?.next()));
-        meters.chain(self.book.next_due()).min()
+        let looks = self.held.values().filter(|held| held.is_here()).map(|held| held.look);
+        meters.chain(looks).chain(self.book.next_due()).min()
     }
 
     /// What has happened since the last call.
@@ -465,7 +555,12 @@ impl Manager {
         let need = Need { deadline: Some(deadline), ..Need::new(period, Nanos::from_nanos(1)) };
         need.check()?;
         self.book.set_cap(client.user, self.book.capacity().percent(client.caps.share.into()));
-        Ok(self.book.fit(client.user, deadline))
+        Ok(self.book.fit(client.user, period, deadline))
+    }
+
+    /// The thread of a reserve.
+    pub fn subject(&self, reserve: ReserveId) -> Option<&Subject> {
+        self.held.get(&reserve).map(|held| &held.subject)
     }
 
     /// The user of a reserve.
@@ -492,8 +587,10 @@ impl Manager {
             name: held.subject.name(),
             user: held.user,
             need: held.need,
+            importance: held.terms.importance,
             grant: self.grant(*reserve),
             measured: held.metered.as_ref().and_then(Metered::need),
+            stuck: held.stuck,
         };
         self.held.iter().map(status).collect()
     }
@@ -506,9 +603,12 @@ impl AsFd for Manager {
     }
 }
 
-/// The terms with the importance that the user may have.
-fn capped(terms: Terms, caps: Caps) -> Terms {
-    Terms { importance: terms.importance.min(caps.importance), ..terms }
+/// The terms of a need, with the importance that the user may have.
+fn terms(need: &Need, caps: Caps) -> Result<Terms, BadNeed> {
+    // The book refuses a cost of nothing, with the least cost.
+    let need = Need { cost_min: need.cost_min.max(Nanos::from_nanos(1)), ..*need };
+    let terms = need.check()?;
+    Ok(Terms { importance: terms.importance.min(caps.importance), ..terms })
 }
 
 fn thread_of(subject: &Subject) -> Result<ThreadRef, NotASubject> {
@@ -527,7 +627,8 @@ fn first_grant(
     }
     let thread = ThreadRef::PidFd(held.subject.descriptor().try_clone()?);
     note(held, ledger)?;
-    held.kept = Some(Kept::Here(Box::new(Reserve::grant(thread, capacity, &[Rung::Deadline])?)));
+    held.kept =
+        Some(Kept::Here(Box::new(Reserve::grant_at_once(thread, capacity, &[Rung::Deadline])?)));
     Ok(())
 }
 

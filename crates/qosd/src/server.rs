@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_qos::message::{Call, FollowReply, GrantReply, Reply};
 use tactus_qos::{Event, ReserveId};
+use tactus_sys::local_socket::SocketFile;
 use tactus_sys::poller::{Interest, Poller, Ready};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock, local_socket, process, thread};
@@ -42,6 +44,8 @@ const CONNECTIONS: u64 = 3;
 /// Serves the manager on a socket.
 #[derive(Debug)]
 pub struct Server {
+    /// Removed first at the end: nobody connects who would not be served.
+    file: Option<SocketFile>,
     listener: UnixListener,
     poller: Poller,
     manager: Manager,
@@ -59,6 +63,8 @@ pub struct Server {
     backlog: BTreeSet<u64>,
     jobs: Receiver<Job>,
     handle: ManagerHandle,
+    /// What is to be reported.
+    reports: Vec<Report>,
     /// Since when there are no connections.
     idle_since: Moment,
     is_ending: bool,
@@ -69,6 +75,20 @@ pub struct Server {
 struct User {
     connections: usize,
     allowance: Allowance,
+}
+
+/// What the server reports to its program while it [runs](Server::run).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The kernel had left a thread with a grant throttled, and its policy was set again.
+    Freed {
+        /// The thread.
+        thread: ThreadId,
+        /// Its name, with any bytes that the kernel permits.
+        name: String,
+        /// How often that has happened since the start, to all threads.
+        count: u64,
+    },
 }
 
 /// Work for the thread of the server.
@@ -128,6 +148,7 @@ impl Server {
         }
         let (sender, jobs) = sync_channel(JOBS_MOST);
         Ok(Self {
+            file: None,
             listener,
             poller,
             manager,
@@ -142,9 +163,15 @@ impl Server {
             backlog: BTreeSet::new(),
             jobs,
             handle: ManagerHandle { jobs: sender, waker },
+            reports: Vec::new(),
             idle_since: clock::now(),
             is_ending: false,
         })
+    }
+
+    /// Removes the file of the socket at the end.
+    pub fn remove_at_end(&mut self, file: Option<SocketFile>) {
+        self.file = file;
     }
 
     /// A way to the manager for other threads.
@@ -171,7 +198,11 @@ impl Server {
     ///
     /// # Errors
     /// The poller fails.
-    pub fn run(mut self, idle: Option<Nanos>) -> Result<(), SysError> {
+    pub fn run(
+        mut self,
+        idle: Option<Nanos>,
+        mut report: impl FnMut(Report),
+    ) -> Result<(), SysError> {
         while !self.is_ending {
             let now: Moment = clock::now();
             let idle_end = idle.map(|idle| self.idle_since + idle).filter(|_| self.is_idle());
@@ -180,6 +211,7 @@ impl Server {
             }
             let ready = self.poller.wait(self.timeout(now, idle_end))?;
             self.serve(&ready, clock::now());
+            self.reports.drain(..).for_each(&mut report);
         }
         Ok(())
     }
@@ -327,6 +359,7 @@ impl Server {
             calls::Context { manager: &mut self.manager, cpus: self.cpus, connections, now };
         let oneway = call.oneway;
         let answer = calls::answer(context, connection, call);
+        connection.finish_call();
         connection.busy = match &answer {
             Answer::Reply(_) => Busy::Idle,
             _ if oneway => Busy::Idle,
@@ -433,6 +466,7 @@ impl Server {
                 .map(|(key, _)| *key)
                 .collect();
             for notice in notices {
+                self.report(&notice);
                 self.deliver_to_owner(&notice, now);
                 let Some(event) = self.event(notice.reserve, notice.what) else { continue };
                 for key in &followers {
@@ -447,9 +481,19 @@ impl Server {
         }
     }
 
+    fn report(&mut self, notice: &Notice) {
+        if let (What::Renewed, Some(subject)) = (&notice.what, self.manager.subject(notice.reserve))
+        {
+            let (thread, name, count) = (subject.id(), subject.name(), self.manager.stuck());
+            self.reports.push(Report::Freed { thread, name, count });
+        }
+    }
+
     fn event(&self, reserve: ReserveId, what: What) -> Option<Event> {
         Some(match what {
             What::Changed => Event::Changed(self.manager.grant(reserve)?),
+            // Nothing that the thread has is different.
+            What::Renewed => return None,
             What::Overrun(usage) => Event::Overrun(usage),
             What::Used(usage) => Event::Used(usage),
             What::Ended(reason) => Event::Ended { reserve, reason },

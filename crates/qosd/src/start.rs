@@ -1,16 +1,17 @@
 //! Starting the manager of a machine: its policy, its state file and its socket.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use tactus_model::recording::ThreadId;
-use tactus_sys::{SysError, facts, process};
+use tactus_sys::filesystem::open_regular;
+use tactus_sys::local_socket::{self, SocketFile};
+use tactus_sys::{SysError, clock, facts, process};
 
 use crate::ledger::is_trusted;
 use crate::policy::{BadPolicy, Names, POLICY_BYTES};
-use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Server, listener, machine};
+use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Returned, Server, listener, machine};
 
 /// Where the manager of a machine has its files.
 #[derive(Clone, Debug)]
@@ -39,7 +40,7 @@ pub struct Found {
     /// Whether systemd opened the socket.
     pub is_activated: bool,
     /// The threads that a killed manager had left.
-    pub returned: Vec<ThreadId>,
+    pub returned: Vec<Returned>,
     /// The policy.
     pub policy: Policy,
 }
@@ -103,26 +104,34 @@ pub fn start(places: &Places) -> Result<(Server, Found), NotStarted> {
     let is_activated = activated.is_some();
     // The lock of the state file keeps a second manager from taking the socket.
     let (ledger, returned) = Ledger::open(&places.state)?;
-    let manager = Manager::new(capacity, Some(ledger))?;
+    let mut manager = Manager::new(capacity, Some(ledger))?;
+    let now = clock::now();
+    for Returned { thread, release } in &returned {
+        manager.remember(*thread, now + *release, now);
+    }
     let socket = |error| NotStarted::Socket { path: places.socket.clone(), error };
-    let listening: UnixListener = match activated {
-        Some(listener) => listener,
-        None => listener::bind(&places.socket).map_err(socket)?,
+    let (listening, file): (UnixListener, Option<SocketFile>) = match activated {
+        Some(listener) => (listener, None),
+        None => {
+            let (listener, file) = local_socket::listen(&places.socket).map_err(socket)?;
+            (listener, Some(file))
+        }
     };
-    let server = Server::new(listening, manager, policy.clone(), cpus).map_err(socket)?;
+    let mut server = Server::new(listening, manager, policy.clone(), cpus).map_err(socket)?;
+    server.remove_at_end(file);
     Ok((server, Found { capacity, cpus, is_activated, returned, policy }))
 }
 
 /// Reads a policy file that nobody else can write.
 fn read_policy(path: &Path) -> Result<Policy, NotStarted> {
     let failed = |error| NotStarted::PolicyFile { path: path.to_owned(), error };
-    let file = File::open(path).map_err(failed)?;
+    let file = open_regular(path, OpenOptions::new().read(true)).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !is_trusted(&metadata) {
         return Err(NotStarted::PolicyOfOthers(path.to_owned()));
     }
-    if !metadata.is_file() || metadata.len() > POLICY_BYTES {
-        let reason = format!("it is not a file of at most {POLICY_BYTES} bytes");
+    if metadata.len() > POLICY_BYTES {
+        let reason = format!("it has more than {POLICY_BYTES} bytes");
         return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
     }
     let mut text = String::new();
@@ -131,4 +140,22 @@ fn read_policy(path: &Path) -> Result<Policy, NotStarted> {
     let names = |path| std::fs::read_to_string(path).unwrap_or_default();
     Policy::parse(&text, &Names::parse(&names("/etc/passwd"), &names("/etc/group")))
         .map_err(|error| NotStarted::Policy { path: path.to_owned(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn a_policy_that_is_no_file_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for path in [fifo.as_path(), folder.path()] {
+            let refused = read_policy(path).unwrap_err().to_string();
+            assert!(refused.ends_with("it is not a regular file"), "{refused}");
+        }
+    }
 }

@@ -129,8 +129,8 @@ impl Subject {
 
     /// The thread's name; empty if it has ended.
     pub fn name(&self) -> String {
-        let name = fs::read_to_string(format!("/proc/{}/comm", self.id.0)).unwrap_or_default();
-        name.trim_end_matches('\n').to_owned()
+        let name = read("/proc/PID/comm", format!("/proc/{}/comm", self.id.0)).unwrap_or_default();
+        name.strip_suffix('\n').unwrap_or(&name).to_owned()
     }
 }
 
@@ -150,6 +150,8 @@ pub(crate) fn started(thread: ThreadId) -> Result<Started, SysError> {
 }
 
 fn read(name: &'static str, path: String) -> Result<String, SysError> {
-    fs::read_to_string(path)
+    // A thread's name is in some of these files, with any bytes.
+    fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .map_err(|error| SysError::new(name, Errno::from_io_error(&error).unwrap_or(Errno::IO)))
 }

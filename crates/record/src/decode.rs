@@ -15,6 +15,7 @@ mod tracepoint;
 
 pub use accompanying::{NewThread, NewThreadLayout, StackLayout};
 pub use decoder::{BindError, Decoder, Layout, Undecoded};
+pub(crate) use format::int;
 pub use format::{BadFormat, Field, Format, Place};
 pub use names::Names;
 pub use page::{BadPage, BadPageShape, PageRecord, PageRecords, PageShape};

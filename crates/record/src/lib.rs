@@ -18,5 +18,6 @@ pub mod ndjson;
 pub mod perfetto;
 pub mod simulate;
 mod summary;
+pub mod thread;
 
 pub use summary::{RecordingCost, RecordingSummary};

@@ -28,6 +28,7 @@ mod table;
 mod tail;
 mod until;
 mod verdict;
+mod violations;
 mod wrap;
 
 #[cfg(test)]
@@ -53,7 +54,7 @@ pub use explanation::{
 };
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;
-pub use need::{need_text, trial_text};
+pub use need::{NeedPage, need_page, need_text, trial_text};
 pub use outcome::{outcome, outcome_text};
 pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
@@ -67,3 +68,4 @@ pub use table::{
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use until::{narrowing_line, rounds_taken_text, rounds_text, until_text};
 pub use verdict::verdict_text;
+pub use violations::violations_text;

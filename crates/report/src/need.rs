@@ -1,8 +1,9 @@
-//! The demand of periodic threads and the trial of their reserves, as text.
+//! The demand of periodic threads and the trial of their reserves, as text and as a page.
+
+mod page;
 
 use tactus_explain::jobs::Aperiodic;
 use tactus_judge::need::{ArmResult, Demand, Difference, LoadTrial, ThreadNeed, Trial};
-use tactus_model::reserve::Capacity;
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -15,8 +16,13 @@ use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
 use crate::wrap::wrapped;
 
+pub use page::{NeedPage, need_page};
+
 /// The most threads without a period that are named.
 const APERIODIC: usize = 20;
+
+/// What the table of threads shows.
+const TITLE: &str = "CPU time of the jobs of periodic threads";
 
 /// Writes what the threads need: a row each, then what holds for each of them. Without a periodic
 /// thread, says what was seen instead.
@@ -28,21 +34,13 @@ pub fn need_text(
     let width = options.width;
     let mut text = String::new();
     if threads.is_empty() {
-        text.push_str("No periodic thread was found.\n");
-        for thread in aperiodic.iter().take(APERIODIC) {
-            text.push_str(&wrapped(&no_period(thread), "", width));
-        }
-        let more = aperiodic.len().saturating_sub(APERIODIC);
-        if more > 0 {
-            let more = format::counted(more as u64, "more thread");
-            text.push_str(&format!("Not shown: {more}.\n"));
-        }
-        let fix = "fix: name the period, e.g. --period 10ms, or measure for longer with --duration; \
-                   docs/need.md shows how a program marks its jobs itself.";
-        text.push_str(&wrapped(fix, "", width));
+        without_a_period(aperiodic)
+            .iter()
+            .for_each(|line| text.push_str(&wrapped(line, "", width)));
         return text;
     }
-    text.push_str("CPU time of the jobs of periodic threads\n\n");
+    text.push_str(TITLE);
+    text.push_str("\n\n");
     text.push_str(&grid(columns(threads), width));
     for thread in threads {
         text.push_str(&format!("\n{}\n\n", name(thread)));
@@ -51,6 +49,22 @@ pub fn need_text(
         }
     }
     text
+}
+
+/// What was seen in place of a periodic thread, and the fix.
+fn without_a_period(aperiodic: &[Aperiodic]) -> Vec<String> {
+    let mut lines = vec!["No periodic thread was found.".to_owned()];
+    lines.extend(aperiodic.iter().take(APERIODIC).map(no_period));
+    let more = aperiodic.len().saturating_sub(APERIODIC);
+    if more > 0 {
+        lines.push(format!("Not shown: {}.", format::counted(more as u64, "more thread")));
+    }
+    lines.push(
+        "fix: name the period, e.g. --period 10ms, or measure for longer with --duration; \
+         docs/need.md shows how a program marks its jobs itself."
+            .to_owned(),
+    );
+    lines
 }
 
 fn name(thread: &ThreadNeed) -> String {
@@ -168,13 +182,34 @@ fn tail(demand: &Demand) -> Option<String> {
     ))
 }
 
-/// Writes the trial of a thread's reserve.
-pub fn trial_text(name: &str, trial: &Trial, reserve: Capacity, options: &TableOptions) -> String {
-    let mut text = format!("{} with and without {reserve}\n\n", format::printable(name));
+/// Writes the trial of the reserve that a thread needs.
+pub fn trial_text(need: &ThreadNeed, trial: &Trial, options: &TableOptions) -> String {
+    let mut text = format!("{}\n\n", trial_title(need));
     text.push_str(&grid(trial_columns(&trial.loads), options.width));
     text.push('\n');
-    text.push_str(&wrapped(&difference(&trial.difference), "", options.width));
+    for sentence in trial_sentences(need, trial) {
+        text.push_str(&wrapped(&sentence, "", options.width));
+    }
     text
+}
+
+fn trial_title(need: &ThreadNeed) -> String {
+    let reserve =
+        need.demand.reserve.map_or_else(|_| "a reserve".to_owned(), |one| one.to_string());
+    format!("{} with and without {reserve}", format::printable(&need.name))
+}
+
+/// Whether the reserve helped, and whether its size is enough.
+fn trial_sentences(need: &ThreadNeed, trial: &Trial) -> Vec<String> {
+    let cost = need.demand.reserve.map_or(Nanos::MAX, |reserve| reserve.cost());
+    let larger = need.demand.reserve_for_cost(trial.cost_max).ok();
+    let larger = larger.filter(|_| trial.cost_max > cost).map(|larger| {
+        let used = format::latency(trial.cost_max);
+        format!(
+            "Under these loads, a job used up to {used}, more than the reserve. fix: use {larger}"
+        )
+    });
+    [difference(&trial.difference)].into_iter().chain(larger).collect()
 }
 
 /// One of the kinds of window under a load.
@@ -199,23 +234,24 @@ fn trial_columns(loads: &[LoadTrial]) -> Vec<Column> {
     columns
 }
 
-/// A difference of shares in percentage points. The interval of a few pairs can be wider than
-/// any difference of shares.
-fn percentage_points(difference: f64) -> f64 {
-    difference.clamp(-1.0, 1.0) * 100.0
+/// A difference of shares in percentage points, with its interval. The interval of a few pairs can
+/// be wider than any difference of shares.
+fn points(paired: &PairedDifference) -> String {
+    let points = |difference: f64| difference.clamp(-1.0, 1.0) * 100.0;
+    format!(
+        "{:.1} percentage points (95{}% interval {:.1} to {:.1}, {})",
+        points(paired.mean),
+        format::THIN_SPACE,
+        points(paired.low),
+        points(paired.high),
+        format::counted(paired.pairs, "pair")
+    )
 }
 
+/// Half of an interval, in shares, from which there are too few pairs to find a difference.
+const WIDE: f64 = 0.1;
+
 fn difference(difference: &Difference) -> String {
-    let points = |paired: &PairedDifference| {
-        format!(
-            "{:.1} percentage points ({} interval {:.1} to {:.1}, {})",
-            paired.mean.abs() * 100.0,
-            "95\u{202f}%",
-            percentage_points(paired.low),
-            percentage_points(paired.high),
-            format::counted(paired.pairs, "pair")
-        )
-    };
     match difference {
         Difference::NoMisses => {
             "No deadline was missed with or without the reserve: these loads do not need it. fix: \
@@ -223,14 +259,29 @@ fn difference(difference: &Difference) -> String {
                 .to_owned()
         }
         Difference::None { paired: None } => {
-            "No difference found: there are fewer than two pairs of windows.".to_owned()
+            "Too few pairs of windows: a difference needs at least two. fix: more pairs, e.g. --rounds 3."
+                .to_owned()
         }
-        Difference::None { paired: Some(paired) } => format!(
-            "No difference found: the share of missed deadlines changes by {}.",
-            points(paired)
-        ),
+        Difference::None { paired: Some(paired) } => {
+            let is_wide = paired.high - paired.low > 2.0 * WIDE;
+            let fix = if is_wide {
+                " Too few pairs to exclude a large one. fix: more pairs, e.g. --rounds 10."
+            } else {
+                ""
+            };
+            format!(
+                "No difference found: with the reserve, the share of missed deadlines changes by {}.{fix}",
+                points(paired)
+            )
+        }
         Difference::Fewer { paired } => {
-            format!("The reserve lowers the share of missed deadlines by {}.", points(paired))
+            let lowered = PairedDifference {
+                mean: -paired.mean,
+                low: -paired.high,
+                high: -paired.low,
+                pairs: paired.pairs,
+            };
+            format!("The reserve lowers the share of missed deadlines by {}.", points(&lowered))
         }
         Difference::More { paired } => format!(
             "The reserve raises the share of missed deadlines by {}. It is too small under these \
@@ -262,7 +313,7 @@ mod tests {
     }
 
     fn need(name: &str, thread: i32, costs: impl IntoIterator<Item = u64>) -> ThreadNeed {
-        let period = Period { length: PERIOD, fit: 1.0, spacings: 400 };
+        let period = Period { length: PERIOD, fit: 1.0, spacings: 400, median: PERIOD };
         ThreadNeed {
             thread: ThreadId(thread),
             name: name.to_owned(),
@@ -296,10 +347,38 @@ mod tests {
             Aperiodic {
                 thread: ThreadId(8),
                 name: "poller".to_owned(),
-                reason: NoPeriod::Irregular(Period { length: PERIOD, fit: 0.3, spacings: 90 }),
+                reason: NoPeriod::Irregular(Period {
+                    length: PERIOD,
+                    fit: 0.3,
+                    spacings: 90,
+                    median: PERIOD,
+                }),
             },
         ];
         insta::assert_snapshot!(need_text(&[], &aperiodic, &TableOptions::of_width(100)));
+    }
+
+    #[test]
+    fn the_sign_of_a_difference_is_in_its_verb_and_few_pairs_are_named() {
+        let paired = |mean: f64, half: f64| PairedDifference {
+            mean,
+            low: mean - half,
+            high: mean + half,
+            pairs: 3,
+        };
+        let check = |found: Difference, expected: &str| {
+            let text = difference(&found).replace(format::THIN_SPACE, "");
+            assert!(text.contains(expected), "{text}");
+        };
+        let lowered = "lowers the share of missed deadlines by 48.0 percentage points (95% interval \
+                       45.0 to 51.0, 3 pairs)";
+        check(Difference::Fewer { paired: paired(-0.48, 0.03) }, lowered);
+        check(Difference::More { paired: paired(0.48, 0.03) }, "raises the share");
+        let none = |mean, half| Difference::None { paired: Some(paired(mean, half)) };
+        check(none(-0.02, 0.05), "changes by -2.0 percentage points (95% interval -7.0 to 3.0");
+        check(none(-0.5, 0.8), "Too few pairs to exclude a large one. fix: more pairs");
+        assert!(!difference(&none(-0.02, 0.05)).contains("Too few"));
+        check(Difference::None { paired: None }, "Too few pairs of windows");
     }
 
     #[test]
@@ -319,12 +398,19 @@ mod tests {
             })
             .collect();
         let trials = Trial::of(&windows);
-        let reserve = "3.75ms/40ms".parse().unwrap();
-        insta::assert_snapshot!(trial_text(
-            "audio",
-            &trials[0],
-            reserve,
-            &TableOptions::of_width(100)
-        ));
+        let need = need("audio", 7, [3000; 3200]);
+        let text = trial_text(&need, &trials[0], &TableOptions::of_width(100));
+        insta::assert_snapshot!(text);
+        let page = NeedPage {
+            subject: "./player <script>".to_owned(),
+            threads: &[need],
+            aperiodic: &[],
+            trials: &trials,
+            command: Some("tactus reserve 3.75ms/40ms --threads audio -- ./player".to_owned()),
+            notes: Vec::new(),
+        };
+        let page = need_page(page).unwrap();
+        assert!(page.contains("<svg") && page.contains("compute:2"), "{page}");
+        assert!(page.contains("audio with and without 3.77ms/40ms") && !page.contains("<script"));
     }
 }

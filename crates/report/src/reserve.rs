@@ -1,7 +1,7 @@
 //! What a program used of its reserve, as text and as a page.
 
 use askama::Template;
-use tactus_model::reserve::{Precision, ReserveUsage, ThreadUsage, Window};
+use tactus_model::reserve::{Precision, ReserveUsage, ThreadUsage};
 use tactus_model::time::Nanos;
 
 use crate::format;
@@ -45,10 +45,7 @@ pub fn reserve_page(usage: &ReserveUsage) -> Result<String, ReportError> {
         heads: columns.iter().map(|column| column.head.clone()).collect(),
         rows: rows.collect(),
         notes: notes(usage),
-        drawings: drawn
-            .iter()
-            .map(|thread| usage::panel(thread, usage.capacity, usage.ran).inline())
-            .collect(),
+        drawings: drawn.iter().map(|thread| usage::panel(thread, usage.ran).inline()).collect(),
         undrawn: usage.threads.len().saturating_sub(DRAWN),
         frame: Frame::new("", &[]),
     };
@@ -57,32 +54,39 @@ pub fn reserve_page(usage: &ReserveUsage) -> Result<String, ReportError> {
 
 fn headline(usage: &ReserveUsage) -> String {
     let ReserveUsage { capacity, rung, ran, .. } = usage;
+    let under = match capacity {
+        Some(capacity) => capacity.to_string(),
+        None => "reserves of each thread's own".to_owned(),
+    };
+    let ran = format::span(*ran);
+    if usage.threads.is_empty() {
+        return format!("no thread had a reserve in {ran}; {under} was asked for");
+    }
     let total: Nanos = usage.threads.iter().map(|thread| thread.history.total().used).sum();
-    format!(
-        "used {} in {} under {capacity}; rung {rung} promises {}",
-        format::latency(total),
-        format::span(*ran),
-        rung.promise()
-    )
+    let total = format::latency(total);
+    format!("used {total} in {ran} under {under}; rung {rung} promises {}", rung.promise())
 }
 
 fn columns(usage: &ReserveUsage) -> Vec<Column> {
     let rows = &usage.threads;
-    let period = usage.capacity.period();
-    let quantile = move |row: &ThreadUsage, share: f64| {
-        Entry::latency(quantile_per_period(row, period, share))
-    };
+    let quantile = |row: &ThreadUsage, share: f64| Entry::latency(quantile_per_period(row, share));
     let total = |row: &ThreadUsage| row.history.total();
     let mixed = rows.iter().any(|row| row.rung != usage.rung);
-    let mut columns = vec![
-        Column::names("thread", rows, |row| Entry::text(format!("{} {}", row.thread, row.name))),
+    let mut columns = vec![Column::names("thread", rows, |row| {
+        Entry::text(format!("{} {}", row.thread, format::printable(&row.name)))
+    })];
+    if usage.capacity.is_none() {
+        columns.push(Column::of("reserve", rows, |row| Entry::text(row.capacity.to_string())));
+    }
+    columns.extend([
         Column::of("used", rows, |row| Entry::latency(Some(total(row).used))),
         Column::of("p50 a period", rows, move |row| quantile(row, 0.5)),
         Column::of("p99", rows, move |row| quantile(row, 0.99)).dispensable(2),
-        Column::of("max", rows, move |row| quantile(row, 1.0)),
-        Column::of("waited", rows, |row| Entry::latency(Some(total(row).waited))),
+        Column::of("max", rows, move |row| quantile(row, 1.0)).dispensable(1),
+        Column::of("throttled", rows, |row| Entry::latency(Some(throttled(row)))),
         Column::of("overruns", rows, |row| Entry::count(total(row).overruns)),
-    ];
+        Column::of("lateness", rows, |row| Entry::latency(Some(lateness(row)))),
+    ]);
     if mixed {
         columns.push(Column::of("rung", rows, |row| Entry::text(row.rung.word())));
     }
@@ -90,7 +94,8 @@ fn columns(usage: &ReserveUsage) -> Vec<Column> {
 }
 
 /// A quantile of the CPU time in a period, over all whole windows; `None` without any.
-fn quantile_per_period(thread: &ThreadUsage, period: Nanos, share: f64) -> Option<Nanos> {
+fn quantile_per_period(thread: &ThreadUsage, share: f64) -> Option<Nanos> {
+    let period = thread.capacity.period();
     let window = thread.history.window;
     let mut used: Vec<Nanos> = thread.history.complete().iter().map(|one| one.used).collect();
     used.sort_unstable();
@@ -111,15 +116,19 @@ fn notes(usage: &ReserveUsage) -> Vec<String> {
     let mut notes = Vec::new();
     let overruns: u64 = usage.threads.iter().map(|thread| thread.history.total().overruns).sum();
     if overruns > 0 {
-        let cost = usage.capacity.cost();
-        let waited: Nanos =
-            usage.threads.iter().flat_map(|thread| &thread.history.windows).map(throttled).sum();
         notes.push(format!(
-            "overruns: in {} the thread used its {cost} and had more to do; it was ready and did not \
-             run for {} in these windows. fix: ask for a larger cost",
+            "overruns: in {} a thread used its cost and had more to do; throttled: after that, it was \
+             ready and did not run for {}. fix: ask for a larger cost",
             format::counted(overruns, "period"),
-            format::latency(waited)
+            format::latency(usage.threads.iter().map(throttled).sum())
         ));
+    }
+    if usage.threads.iter().any(|thread| lateness(thread) > Nanos::ZERO) {
+        notes.push(
+            "lateness: the longest time in a window in which the thread was ready, had not used its \
+             cost, and did not run"
+                .to_owned(),
+        );
     }
     if usage.changes > 0 {
         notes.push(format!(
@@ -141,27 +150,47 @@ fn notes(usage: &ReserveUsage) -> Vec<String> {
             format::latency(steal)
         ));
     }
-    notes.push(precision(usage));
+    notes.extend(precision(usage));
     notes
 }
 
-/// How long a thread was ready and did not run in a window with an overrun.
-fn throttled(window: &Window) -> Nanos {
-    if window.overruns > 0 { window.waited } else { Nanos::ZERO }
+/// The waits of a thread for a CPU, each with whether it was throttled. The kernel counts a wait when
+/// it ends, so throttling appears in the window with the overrun, or in the one after it; a thread
+/// that used more than its cost can get nothing for whole windows between them.
+fn waits(thread: &ThreadUsage) -> impl Iterator<Item = (bool, Nanos)> + '_ {
+    let mut goes_on = false;
+    thread.history.windows.iter().map(move |window| {
+        let is_throttled = goes_on || window.overruns > 0;
+        let has_run = window.used + window.waited > Nanos::ZERO;
+        goes_on = window.overruns > 0 || (goes_on && !has_run);
+        (is_throttled, window.waited)
+    })
 }
 
-fn precision(usage: &ReserveUsage) -> String {
-    let window = usage.threads.iter().map(|thread| thread.history.window).max();
-    let window = window.unwrap_or(usage.capacity.period());
+/// How long a thread was ready and did not run because it had used its cost.
+fn throttled(thread: &ThreadUsage) -> Nanos {
+    waits(thread).filter(|(is_throttled, _)| *is_throttled).map(|(_, waited)| waited).sum()
+}
+
+/// How late a thread got its CPU time at most, though it had not used its cost: the longest wait in
+/// a window without throttling.
+fn lateness(thread: &ThreadUsage) -> Nanos {
+    let waits = waits(thread).filter(|(is_throttled, _)| !is_throttled);
+    waits.map(|(_, waited)| waited).max().unwrap_or_default()
+}
+
+/// How the use was read; `None` if there was nothing to read.
+fn precision(usage: &ReserveUsage) -> Option<String> {
+    let window = usage.threads.iter().map(|thread| thread.history.window).max()?;
     let is_exact = usage.threads.iter().all(|thread| thread.precision == Precision::Exact);
     let precision = match is_exact {
         true => "to the nanosecond by perf's task clock",
         false => "in ticks of some 4 ms, since perf is not permitted",
     };
-    format!(
-        "CPU time is read every {window}, at most {} late, {precision}; waited: ready and not running",
+    Some(format!(
+        "CPU time is read every {window}, at most {} late, {precision}",
         format::latency(usage.read_late_max)
-    )
+    ))
 }
 
 #[derive(Template)]
@@ -179,7 +208,7 @@ struct Page {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use tactus_model::reserve::{History, Rung};
+    use tactus_model::reserve::{History, Rung, Window};
 
     use super::*;
 
@@ -197,6 +226,7 @@ pub(crate) mod tests {
         ThreadUsage {
             thread: 4711,
             name: name.to_owned(),
+            capacity: "5ms/10ms".parse().unwrap(),
             rung: Rung::Deadline,
             since: Nanos::ZERO,
             precision: Precision::Exact,
@@ -208,7 +238,7 @@ pub(crate) mod tests {
     fn used(threads: Vec<ThreadUsage>) -> ReserveUsage {
         ReserveUsage {
             command: vec!["./control".to_owned(), "<script>".to_owned()],
-            capacity: "5ms/10ms".parse().unwrap(),
+            capacity: "5ms/10ms".parse().ok(),
             changes: 1,
             rung: Rung::Deadline,
             refused: Vec::new(),
@@ -229,6 +259,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn waits_after_an_overrun_are_throttled_time_and_others_are_lateness() {
+        let mut late = thread("audio", 20);
+        late.history.windows[3].waited = Nanos::from_micros(700);
+        // It gets nothing in the window after an overrun, and its wait ends in the next.
+        late.history.windows[10].used = Nanos::ZERO;
+        late.history.windows[11].waited = Nanos::from_millis(1);
+        assert_eq!(throttled(&late), Nanos::from_millis(9));
+        assert_eq!(lateness(&late), Nanos::from_micros(700));
+    }
+
+    #[test]
+    fn threads_with_different_capacities_have_a_column_for_them() {
+        let mut usage = used(vec![thread("audio", 20), thread("video", 20)]);
+        usage.capacity = None;
+        usage.threads[1].capacity = "6ms/20ms".parse().unwrap();
+        let text = reserve_text(&usage, &TableOptions::of_width(100));
+        assert!(text.contains("under reserves of each thread's own"), "{text}");
+        assert!(text.contains("6ms/20ms") && text.contains("5ms/10ms"), "{text}");
+        reserve_page(&usage).unwrap();
+    }
+
+    #[test]
     fn a_page_shows_hostile_names_as_text_and_draws_the_busiest_threads() {
         let threads = (0..DRAWN + 2).map(|_| thread("<script>\u{7}", 50)).collect();
         let page = reserve_page(&used(threads)).unwrap();
@@ -240,7 +292,7 @@ pub(crate) mod tests {
     #[test]
     fn a_program_that_ended_at_once_has_a_result() {
         let text = reserve_text(&used(Vec::new()), &TableOptions::default());
-        assert!(text.contains("used"), "{text}");
+        assert!(text.starts_with("no thread had a reserve in 1"), "{text}");
         reserve_page(&used(vec![thread("main thread", 0)])).unwrap();
     }
 }

@@ -341,6 +341,10 @@ fn measured(
     }
     let of =
         |statistic: Statistic| study.measured.figure(*measure, table.transfers, cell, statistic);
+    let cells = part.cells_in(study.guest.is_some());
+    if part.cells.contains_key(cell) && !cells.contains_key(cell) {
+        return Err(format!("{cell} is not measured in guests"));
+    }
     if let Some(reason) = study.measured.withheld(cell) {
         return Err(format!("{cell}: {reason}"));
     }

@@ -161,6 +161,15 @@ pub struct TableFound<'a> {
     pub rows: Vec<Row<'a>>,
 }
 
+impl TableFound<'_> {
+    /// Whether the paper published a number of it. A table without any only names figures for
+    /// claims; the graphs have this machine's.
+    pub fn has_published(&self) -> bool {
+        let mut figures = self.rows.iter().flat_map(|row| &row.figures);
+        figures.any(|figure| figure.beside.paper.is_some())
+    }
+}
+
 /// The figures of one measure and choice of samples in one cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row<'a> {

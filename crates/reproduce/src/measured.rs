@@ -8,6 +8,7 @@ use tactus_explain::{Segment, Serving, WitnessedSample};
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
 use tactus_model::frames::{FramesProbe, Tick, TickShift};
+use tactus_model::interrupted::Dirt;
 use tactus_model::kernel::GuestKernel;
 use tactus_model::probe::ProbeKind;
 use tactus_model::result::{Measurement, TaskResult};
@@ -93,17 +94,18 @@ impl Measured {
             }
             let guest = measurements.iter().find_map(|measurement| measurement.guest.as_ref());
             let facts = guest.map_or(&run.header.facts_before, |guest| &guest.facts);
+            let cell = &run.header.plan.cells[number];
+            let dirt = dirt_of(settings, cell);
             if let Some(first) = measurements.first() {
-                let cell = &run.header.plan.cells[number];
-                measured.pooled(name, cell, &measurements, facts);
+                measured.pooled(name, cell, dirt, &measurements, facts);
                 measured.use_over_time(name, cell, first);
                 for measurement in &measurements {
                     let round = measurement.turn.round as usize;
-                    measured.round(round).pooled(name, cell, &[measurement], facts);
+                    measured.round(round).pooled(name, cell, dirt, &[measurement], facts);
                 }
             }
             let Some(recorded) = recorded.get(&number) else { continue };
-            measured.witnessed(name, &recorded.samples, kernel.is_none());
+            measured.witnessed(name, dirt, &recorded.samples, kernel.is_none());
             if let Some(accounts) = &recorded.accounts {
                 let programs = part.programs.iter().filter(|(_, program)| program.cell == *name);
                 programs
@@ -153,12 +155,31 @@ impl Measured {
         &mut self,
         name: &str,
         cell: &Cell,
+        dirt: Option<Dirt>,
         measurements: &[&Measurement],
         facts: &MachineFacts,
     ) {
+        if let Some(dirt) = dirt {
+            return self.of_dirt(name, dirt, measurements);
+        }
         self.summary(name, cell, CellSummary::pool(measurements), facts);
         self.sorts(name, cell, measurements, facts);
         self.sender(name, cell, measurements);
+    }
+
+    /// Adds the wakeups of a cell that found caches of this dirt.
+    fn of_dirt(&mut self, name: &str, dirt: Dirt, measurements: &[&Measurement]) {
+        let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
+        let kinds = tasks.filter_map(|task| task.by_dirt.as_ref()).flat_map(|found| &found.kinds);
+        let mut pooled = [(); 3].map(|()| LatencyHistogram::new());
+        for found in kinds.filter(|found| found.dirt == dirt) {
+            let records = [&found.latencies, &found.first_pass, &found.second_pass];
+            pooled.iter_mut().zip(records).for_each(|(pooled, record)| pooled.merge_record(record));
+        }
+        let measures = [Measure::WakeupLatency, Measure::FirstPass, Measure::SecondPass];
+        for (measure, lengths) in measures.into_iter().zip(pooled) {
+            self.put(measure, Transfers::Included, name, lengths);
+        }
     }
 
     /// The results of one round.
@@ -251,12 +272,21 @@ impl Measured {
     /// Adds the samples whose interrupt was found; the time of other samples' interrupt is
     /// unknown. Without block devices there are no transfers, and both choices have the same
     /// samples.
-    fn witnessed(&mut self, cell: &str, samples: &[WitnessedSample], has_block_devices: bool) {
-        if samples.is_empty() {
+    fn witnessed(
+        &mut self,
+        cell: &str,
+        dirt: Option<Dirt>,
+        samples: &[WitnessedSample],
+        has_block_devices: bool,
+    ) {
+        let is_of = |sample: &&WitnessedSample| {
+            dirt.is_none_or(|dirt| Dirt::Random.of_event(sample.sample.due) == dirt)
+        };
+        let of_dirt = samples.iter().filter(is_of);
+        let timed: Vec<_> = of_dirt.filter_map(|sample| Some((sample, sample.segments?))).collect();
+        if timed.is_empty() {
             return;
         }
-        let timed: Vec<_> =
-            samples.iter().filter_map(|sample| Some((sample, sample.segments?))).collect();
         let kept = |transfers: Transfers| {
             timed.iter().filter(move |(sample, _)| match transfers {
                 Transfers::Included => true,
@@ -269,6 +299,9 @@ impl Measured {
             let acknowledge =
                 kept(transfers).map(|(_, segments)| segments.get(Segment::DueToIrq)).collect();
             self.put(Measure::InterruptAcknowledge, transfers, cell, acknowledge);
+            let path = kept(transfers)
+                .map(|(_, segments)| segments.total() - segments.get(Segment::SwitchToUser));
+            self.put(Measure::KernelPath, transfers, cell, path.collect());
             let switch = kept(transfers).map(|(sample, _)| sample.sample.latency()).collect();
             self.put(Measure::ContextSwitch, transfers, cell, switch);
         }
@@ -440,6 +473,13 @@ fn on_ticks(cell: &Cell, facts: &MachineFacts) -> Option<f64> {
 fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
     let (count, so) = all.fold((0_u64, 0_u64), |(count, so), is| (count + 1, so + u64::from(is)));
     (count > 0).then(|| so as f64 / count as f64)
+}
+
+/// The dirt that the samples of the paper's cell with these settings found, if they are some of the
+/// samples of a cell with random dirt.
+fn dirt_of(settings: &BTreeMap<String, String>, cell: &Cell) -> Option<Dirt> {
+    let dirt = settings.get("dirt")?.parse().ok()?;
+    (cell.probe.timer().dirt == Dirt::Random && dirt != Dirt::Random).then_some(dirt)
 }
 
 /// Why the machine did not grant the settings that distinguish the cell. A policy is one of them

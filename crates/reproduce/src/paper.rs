@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use tactus_explain::account::TickRate;
 use tactus_model::cell::Cell;
+use tactus_model::interrupted::Dirt;
 use tactus_model::kernel::GuestKernel;
 use tactus_model::settings::{self, Layer};
 use tactus_stats::PercentileAxis;
@@ -134,6 +135,8 @@ pub enum Draw {
         /// The horizontal axis.
         axis: PercentileAxis,
     },
+    /// The number of samples by duration, a strip for each cell, the worst case marked.
+    Densities,
     /// Frames a second, achieved over desired, with the closed form.
     Players,
     /// The distribution of effective quanta, a curve for each program.
@@ -266,7 +269,8 @@ impl Paper {
 
 impl Part {
     /// The cell of a plan with the settings of the paper's cell `name`, in a guest of this
-    /// kernel or on the host; `None` if there is no such cell.
+    /// kernel or on the host; `None` if there is no such cell. A cell with random dirt contains
+    /// samples of every kind of dirt.
     pub fn cell_of(
         &self,
         name: &str,
@@ -281,7 +285,12 @@ impl Part {
                     // Values are compared after parsing: compile is compile:1.
                     let Ok(setting) = settings::find(setting) else { return false };
                     let mut meant = cell.clone();
-                    (setting.set)(&mut meant, value).is_ok() && meant == *cell
+                    let is_known = (setting.set)(&mut meant, value).is_ok();
+                    let dirt = cell.probe.timer().dirt;
+                    if dirt == Dirt::Random {
+                        meant.probe.timer_mut().dirt = dirt;
+                    }
+                    is_known && meant == *cell
                 })
         })
     }

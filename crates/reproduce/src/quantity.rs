@@ -18,8 +18,16 @@ pub enum Measure {
     /// From the due time to the task that waits for it, of recorded samples (Faller 1992,
     /// section 5).
     ContextSwitch,
-    /// The same, without recording.
+    /// From the due time to the kernel's switch to the task, as recorded (Mehnert, Hohmuth and
+    /// Härtig 2002: the kernel path).
+    KernelPath,
+    /// From the due time to the task, without recording.
     WakeupLatency,
+    /// How long a task took after its wakeup to read its working set: what the dirt of the caches
+    /// cost (the same: the first run of the handler).
+    FirstPass,
+    /// How long it took to read the same again.
+    SecondPass,
     /// Frames shown by a player (Etsion, Tsafrir and Feitelson 2003, Figure 1).
     FramesShown,
     /// From the switch to a program to the switch away from it (the same, section 3).
@@ -44,7 +52,9 @@ impl Measure {
             Self::InterruptAcknowledge | Self::ContextSwitch => {
                 &[Samples, SetAside, Serving, Min, Median, Max, Average, Deviation]
             }
-            Self::WakeupLatency => &[Samples, Median, Percentile(90.0), Percentile(99.0), Max],
+            Self::KernelPath | Self::WakeupLatency | Self::FirstPass | Self::SecondPass => {
+                &[Samples, Median, Percentile(90.0), Percentile(99.0), Max]
+            }
             Self::FramesShown => &[Samples, Desired, Rate, Expected],
             Self::EffectiveQuantum => {
                 &[Samples, Statistic::Quanta, Statistic::Use, Median, Percentile(90.0), Max]
@@ -69,7 +79,10 @@ impl fmt::Display for Measure {
         f.pad(match self {
             Self::InterruptAcknowledge => "interrupt acknowledge",
             Self::ContextSwitch => "context switch",
+            Self::KernelPath => "kernel path",
             Self::WakeupLatency => "wakeup latency",
+            Self::FirstPass => "first pass over the working set",
+            Self::SecondPass => "second pass over the working set",
             Self::FramesShown => "frames shown",
             Self::EffectiveQuantum => "effective quantum",
             Self::Billing => "billing",

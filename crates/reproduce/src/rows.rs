@@ -7,7 +7,10 @@ impl<'a> Row<'a> {
     /// one.
     pub fn head(&self) -> String {
         match self.measure {
-            Measure::WakeupLatency
+            Measure::KernelPath
+            | Measure::WakeupLatency
+            | Measure::FirstPass
+            | Measure::SecondPass
             | Measure::FramesShown
             | Measure::EffectiveQuantum
             | Measure::Billing

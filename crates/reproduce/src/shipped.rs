@@ -5,7 +5,8 @@ use tactus_model::text::UnknownWord;
 use crate::paper::{BadPaper, Paper};
 
 /// Names and data files of the papers that come with the program.
-pub const PAPERS: [(&str, &str); 3] = [
+pub const PAPERS: [(&str, &str); 4] = [
+    ("address-spaces", include_str!("../../../papers/address-spaces.toml")),
     ("clock-resolution", include_str!("../../../papers/clock-resolution.toml")),
     ("latency-method", include_str!("../../../papers/latency-method.toml")),
     ("reserves", include_str!("../../../papers/reserves.toml")),

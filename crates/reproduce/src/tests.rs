@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tactus_model::cell::Cell;
+use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
 use tactus_model::run::RunId;
@@ -54,6 +56,30 @@ fn every_claim_holds_for_the_papers_own_figures() {
 fn a_misspelt_name_gets_a_suggestion() {
     let error = find("latency-methods").unwrap_err().to_string();
     assert!(error.contains("did you mean `latency-method`?"), "{error}");
+}
+
+#[test]
+fn a_cell_with_random_dirt_has_samples_of_every_kind_of_dirt() {
+    let part = &find("address-spaces").unwrap().parts[0];
+    let text =
+        "[settings]\nduration = \"1s\"\ninterrupted = \"process\"\ndirt = [\"random\", \"l2\"]";
+    let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+    let [random, fixed] = &plan.cells[..] else { panic!("two cells") };
+    let found = |name: &str, cell: &Cell| part.cell_of(name, None, std::slice::from_ref(cell));
+    assert_eq!(found("other process, dirty L2", random), Some(0));
+    assert_eq!(found("other process, + L3", random), Some(0));
+    assert_eq!(found("other process, dirty L2", fixed), Some(0));
+    assert_eq!(found("other process, + L3", fixed), None);
+    assert_eq!(found("sibling thread, dirty L2", random), None);
+}
+
+#[test]
+fn differences_have_the_unit_of_their_figures() {
+    let check = |kind: Kind, expected| {
+        assert_eq!(crate::words::differences(&[0.05, -0.5], kind), expected);
+    };
+    check(Kind::Share, "+5.0, -50.0\u{202f}%");
+    check(Kind::Ratio, "+0.05, -0.50");
 }
 
 /// A part whose table has two cells; 100 samples are needed.

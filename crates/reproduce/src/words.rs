@@ -78,6 +78,18 @@ impl Kind {
     }
 }
 
+/// Differences of numbers of this kind, with their signs.
+pub(crate) fn differences(apart: &[f64], kind: Kind) -> String {
+    if kind == Kind::Share {
+        let texts: Vec<String> =
+            apart.iter().map(|apart| format!("{:+.1}", apart * 100.0)).collect();
+        return format!("{}{THIN_SPACE}%", texts.join(", "));
+    }
+    let sign = |apart: f64| if apart < 0.0 { '-' } else { '+' };
+    let text = |apart: &f64| format!("{}{}", sign(*apart), kind.written(apart.abs()));
+    apart.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
 /// A ratio with two decimals if small, none if large.
 fn ratio(ratio: f64) -> String {
     match ratio {
@@ -138,15 +150,14 @@ impl Judged<'_> {
                 self.figures.iter().map(|figure| figure.statistic.written(of(&figure.beside)));
             texts.collect::<Vec<_>>().join(", ")
         };
-        let apart: Vec<String> =
-            self.differences.iter().map(|apart| format!("{:+.1}", apart * 100.0)).collect();
-        let here = match apart.is_empty() {
-            true => format!("{} here", list(|beside| beside.here)),
-            false => format!(
-                "{} here; differences by round: {}{THIN_SPACE}%",
+        let kind = self.figures.first().map(|figure| figure.statistic.kind());
+        let here = match (self.differences.as_slice(), kind) {
+            (apart @ [_, ..], Some(kind)) => format!(
+                "{} here; differences by round: {}",
                 list(|beside| beside.here),
-                apart.join(", ")
+                differences(apart, kind)
             ),
+            _ => format!("{} here", list(|beside| beside.here)),
         };
         if self.figures.iter().all(|figure| figure.beside.paper.is_none()) {
             return format!("{here}; required: {requirement}.");
@@ -245,7 +256,9 @@ impl View<'_> {
     pub fn title_across(&self) -> String {
         let cell = self.rows.first().map_or("", |row| row.cell);
         match self.graph.draw {
-            Draw::Percentiles { .. } | Draw::Quanta | Draw::Use => cell.to_owned(),
+            Draw::Percentiles { .. } | Draw::Densities | Draw::Quanta | Draw::Use => {
+                cell.to_owned()
+            }
             Draw::Players => self.graph.title.clone(),
             Draw::Billing { .. } => {
                 let mut title = self.graph.title.chars();

@@ -30,6 +30,6 @@ mod spare;
 
 pub use partition::Partition;
 pub use refused::Refused;
-pub use reserve::{Reserve, Usage};
-pub use spare::{largest_deadline_cost, release_time};
+pub use reserve::{Reserve, Usage, kept};
+pub use spare::{debt, debt_most, largest_deadline_cost, release_time, repayment};
 pub use tactus_model::reserve::{RefusedRung, Rung};

@@ -17,7 +17,6 @@ use tactus_sys::cgroup::{Group, Hierarchy, join};
 
 use crate::refused::NotKept;
 use crate::reserve::deadline;
-use crate::spare::release_time;
 
 /// The share of a CPU that the kernel admits at most, in per cent, where the settings cannot be
 /// read.
@@ -101,7 +100,13 @@ impl Partition {
         let before = self.hierarchy.group_of(id);
         let name = self.admit(capacity, None)?;
         // From here on, an early return drops this, which undoes everything.
-        let place = Place { partition: Arc::clone(self), thread: id, before, name, capacity };
+        let place = Place {
+            partition: Arc::clone(self),
+            thread: id,
+            before,
+            name,
+            release: capacity.period(),
+        };
         self.group.add(id).map_err(|error| NotKept::of_file("joining the cpuset", &error))?;
         match thread.schedule_alone(deadline(capacity))? {
             None => Ok(place),
@@ -135,10 +140,11 @@ impl Partition {
         Ok(name)
     }
 
-    fn remove(&self, name: &str, period: Nanos) {
+    /// Removes a task, whose bandwidth the kernel keeps for a time.
+    fn remove(&self, name: &str, kept: Nanos) {
         let mut state = self.state();
         state.tasks.retain(|task| task.name() != name);
-        let released = Instant::now() + Duration::from(release_time(period));
+        let released = Instant::now() + Duration::from(kept);
         state.released = Some(state.released.map_or(released, |other| other.max(released)));
     }
 
@@ -163,10 +169,16 @@ pub(crate) struct Place {
     thread: ThreadId,
     before: Option<PathBuf>,
     name: String,
-    capacity: Capacity,
+    /// How long the kernel remembers the thread once it has left the class.
+    release: Nanos,
 }
 
 impl Place {
+    /// Notes how long the kernel remembers the thread, before it leaves the class.
+    pub(crate) const fn leave(&mut self, release: Nanos) {
+        self.release = release;
+    }
+
     /// Changes the capacity, if all deadlines are kept.
     pub(crate) fn change(&mut self, thread: &ThreadRef, capacity: Capacity) -> Result<(), NotKept> {
         let name = self.partition.admit(capacity, Some(&self.name))?;
@@ -174,7 +186,7 @@ impl Place {
         match set? {
             None => {
                 self.partition.remove(&self.name, Nanos::ZERO);
-                (self.name, self.capacity) = (name, capacity);
+                self.name = name;
                 Ok(())
             }
             Some(refused) => {
@@ -192,10 +204,10 @@ impl Drop for Place {
         if let Some(before) =
             self.before.as_ref().filter(|_| ThreadRef::Id(self.thread).cpus().is_ok())
         {
-            std::thread::sleep(Duration::from(release_time(self.capacity.period())));
+            std::thread::sleep(Duration::from(self.release));
             let _ = join(before, self.thread);
         }
-        self.partition.remove(&self.name, self.capacity.period());
+        self.partition.remove(&self.name, self.release);
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod adjust;
 mod meter;
+mod selection;
 mod threads;
 
 use std::ffi::OsString;
@@ -20,7 +21,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
@@ -35,8 +36,8 @@ use tactus_sys::{SysError, process};
 use crate::priority::ENFORCER;
 use crate::{Partition, Refused};
 
-pub use adjust::{NotAdjusted, adjust};
-pub use threads::Threads;
+pub use adjust::{Change, NotAdjusted, adjust};
+pub use selection::{NoCapacity, NotThreads, Share, Threads, Which};
 
 use adjust::Door;
 use threads::ReservedThreads;
@@ -49,10 +50,8 @@ const WINDOW_LEAST: Nanos = Nanos::from_millis(5);
 pub struct Wanted {
     /// The command and its arguments.
     pub command: Vec<OsString>,
-    /// The capacity of each thread.
-    pub capacity: Capacity,
-    /// Which threads get it.
-    pub threads: Threads,
+    /// Which threads get which capacity; one at least, see [`Threads::shares`].
+    pub shares: Vec<Share>,
     /// The rungs to try, in their order.
     pub rungs: Vec<Rung>,
     /// The CPU to set aside for [`Rung::Partitioned`].
@@ -79,8 +78,17 @@ pub enum Event {
     },
     /// Something did not happen as requested; a sentence.
     Warning(String),
-    /// The capacity was changed.
-    Changed(Capacity),
+    /// A thread that was found by its name, or was refused before, has its reserve.
+    Granted {
+        /// The thread.
+        thread: ThreadId,
+        /// Its name.
+        name: String,
+        /// What it has.
+        capacity: Capacity,
+    },
+    /// A capacity was changed.
+    Changed(Change),
     /// It has ended.
     Ended(ExitStatus),
 }
@@ -111,7 +119,7 @@ pub enum ProgramError {
 #[derive(Debug)]
 enum Signal {
     Interrupt(i32),
-    Change(Capacity, Sender<Result<(), String>>),
+    Change(Change, Sender<Result<(), String>>),
     Ended(ExitStatus),
 }
 
@@ -154,7 +162,8 @@ impl Interrupter {
 }
 
 /// The arguments of our binary for the process that executes a command. It needs the arguments
-/// `--lock-memory` if asked, `--`, and the command, and must run [`child_main`].
+/// `--parent` with our process ID, `--lock-memory` if asked, `--`, and the command, and must run
+/// [`child_main`].
 pub const CHILD: [&str; 2] = ["internal", "reserved"];
 
 /// Runs a program under reserves until it ends, and puts everything back. The process of this
@@ -214,17 +223,17 @@ fn supervise(
     Ok((supervisor.end(on_event), status))
 }
 
-/// Runs `tactus internal reserved`: stops until the reserve is granted, and executes the command.
-/// Returns only if that fails.
+/// Runs `tactus internal reserved`: stops until the reserve is granted by the process `parent`, and
+/// executes the command. Returns only if that fails.
 ///
 /// # Errors
-/// The command does not exist or cannot be executed.
-pub fn child_main(command: &[OsString], lock_memory: bool) -> io::Result<()> {
+/// The parent was killed, or the command does not exist or cannot be executed.
+pub fn child_main(parent: u32, command: &[OsString], lock_memory: bool) -> io::Result<()> {
     if lock_memory {
         // The parent has reported a limit that it cannot raise.
         let _ = process::remove_lock_limit();
     }
-    process::stop_here().map_err(|error| io::Error::from(error.errno))?;
+    process::stop_here(parent).map_err(|error| io::Error::from(error.errno))?;
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     Err(Command::new(program).args(arguments).exec())
 }
@@ -234,8 +243,12 @@ fn start(executable: &Path, wanted: &Wanted) -> Result<(Child, u32), ProgramErro
     let what = || wanted.command.first().map(|name| name.to_string_lossy().into_owned());
     let failed = |error| ProgramError::Start { what: what().unwrap_or_default(), error };
     let mut command = Command::new(executable);
-    command.args(CHILD).args(wanted.lock_memory.then_some("--lock-memory")).arg("--");
-    let mut child = command.args(&wanted.command).spawn().map_err(failed)?;
+    let parent = std::process::id().to_string();
+    command.args(CHILD).args(["--parent", &parent]);
+    command.args(wanted.lock_memory.then_some("--lock-memory")).arg("--").args(&wanted.command);
+    // Until the command is executed, the process is ours.
+    process::die_with_parent(&mut command);
+    let mut child = command.spawn().map_err(failed)?;
     match process::wait_until_stopped(child.id()) {
         Ok(true) => {
             let process = child.id();
@@ -269,12 +282,7 @@ struct Supervisor<'w> {
     threads: ReservedThreads,
     begun: Instant,
     counters: MachineCounters,
-    /// The present capacity.
-    capacity: Capacity,
     changes: u64,
-    window: Nanos,
-    /// The end of the present window.
-    next: Instant,
     read_late_max: Nanos,
 }
 
@@ -290,23 +298,17 @@ impl<'w> Supervisor<'w> {
         // Reads the use on time whatever runs; nothing that it starts inherits the class. Without
         // permission, windows are read late, which the result says.
         let _ = ThreadRef::Calling.schedule_alone(Scheduling::Fifo(ENFORCER));
-        let capacity = wanted.capacity;
         let mut threads = ReservedThreads::new(wanted, process, guardian, partition);
-        threads.grant_first(capacity, partition_refused)?;
-        let window = window(capacity.period());
-        let begun = Instant::now();
+        threads.grant_first(partition_refused)?;
         Ok(Self {
             wanted,
             process,
             // The child has not been waited for, so the ID is its own.
             descriptor: PidFd::of_process(process).ok(),
             threads,
-            begun,
+            begun: Instant::now(),
             counters: MachineCounters::read(Path::new("/")),
-            capacity,
             changes: 0,
-            window,
-            next: begun + Duration::from(window),
             read_late_max: Nanos::ZERO,
         })
     }
@@ -323,7 +325,7 @@ impl<'w> Supervisor<'w> {
         on_event: &mut impl FnMut(Event),
     ) -> ExitStatus {
         loop {
-            let left = self.next.saturating_duration_since(Instant::now());
+            let left = self.threads.next().saturating_duration_since(Instant::now());
             match signals.recv_timeout(left) {
                 Ok(Signal::Ended(status)) => {
                     on_event(Event::Ended(status));
@@ -333,10 +335,11 @@ impl<'w> Supervisor<'w> {
                     // A program that has just ended, or that gave itself to another user, gets none.
                     let _ = self.descriptor.as_ref().map(|program| program.send(signal));
                 }
-                Ok(Signal::Change(capacity, reply)) => {
-                    let changed = self.change(capacity);
+                Ok(Signal::Change(change, reply)) => {
+                    let changed = self.threads.change(&change, self.begun.elapsed().into());
                     if changed.is_ok() {
-                        on_event(Event::Changed(capacity));
+                        self.changes += 1;
+                        on_event(Event::Changed(change));
                     }
                     // A client that does not wait needs no reply.
                     let _ = reply.send(changed);
@@ -349,30 +352,11 @@ impl<'w> Supervisor<'w> {
         }
     }
 
-    /// Reads the use at the end of a window; several windows have passed if this is late.
+    /// Reads the use at the ends of windows, and grants new threads theirs.
     fn read(&mut self, on_event: &mut impl FnMut(Event)) {
-        let late = Instant::now().saturating_duration_since(self.next);
-        self.read_late_max = self.read_late_max.max(late.into());
-        let missed = Nanos::from(late).div_floor(self.window);
-        self.threads.read(self.window, 1 + missed);
+        self.read_late_max = self.read_late_max.max(self.threads.read_due());
         let since = self.begun.elapsed().into();
-        for warning in self.threads.find_new(self.capacity, since) {
-            on_event(Event::Warning(warning));
-        }
-        self.next += Duration::from(self.window.saturating_mul(1 + missed));
-    }
-
-    fn change(&mut self, capacity: Capacity) -> Result<(), String> {
-        self.threads.change(capacity, self.capacity)?;
-        if window(capacity.period()) != self.window {
-            // Windows of different lengths would be one curve.
-            self.threads.restart_windows(window(capacity.period()), self.begun.elapsed().into());
-            self.window = window(capacity.period());
-            self.next = Instant::now() + Duration::from(self.window);
-        }
-        self.capacity = capacity;
-        self.changes += 1;
-        Ok(())
+        self.threads.find_new(since).into_iter().for_each(on_event);
     }
 
     /// Returns all threads, and sums up.
@@ -383,7 +367,7 @@ impl<'w> Supervisor<'w> {
         let command = self.wanted.command.iter().map(|word| word.to_string_lossy().into_owned());
         let usage = ReserveUsage {
             command: command.collect(),
-            capacity: self.capacity,
+            capacity: self.threads.capacity(),
             changes: self.changes,
             rung,
             refused,
@@ -393,7 +377,7 @@ impl<'w> Supervisor<'w> {
             read_late_max: self.read_late_max,
             has_children: self.threads.has_children(),
             without: self.threads.without(),
-            threads: self.threads.take_usage(self.window),
+            threads: self.threads.take_usage(),
         };
         for trouble in self.threads.end() {
             on_event(Event::Warning(trouble));

@@ -24,6 +24,16 @@ pub enum Refused {
     Thread(#[from] SysError),
 }
 
+impl Refused {
+    /// The refusal of one rung.
+    pub(crate) fn of(not_kept: NotKept, rung: Rung) -> Self {
+        match not_kept.explain(rung) {
+            Ok((refused, largest_cost)) => Self::Rungs { rungs: vec![refused], largest_cost },
+            Err(error) => error.into(),
+        }
+    }
+}
+
 fn reasons(rungs: &[RefusedRung]) -> String {
     let reason = |refused: &RefusedRung| format!("{}: {}", refused.rung, refused.reason);
     rungs.iter().map(reason).collect::<Vec<_>>().join("; ")

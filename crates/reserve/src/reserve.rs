@@ -1,5 +1,6 @@
 //! One reserve: a thread, its capacity, and the rung that keeps it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::sleep;
 
@@ -9,16 +10,18 @@ use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, Precision, RefusedRung, Rung};
 use tactus_model::time::Nanos;
 use tactus_prepare::{NotGranted, ThreadRef};
+use tactus_settings::KeptThread;
+use tactus_sys::cgroup::Hierarchy;
 use tactus_sys::perf::ThreadClock;
 use tactus_sys::usage::{ScheduledTime, scheduled_time};
-use tactus_sys::{Errno, SysError};
+use tactus_sys::{Errno, SysError, clock};
 
 use crate::Refused;
 use crate::enforcer::Enforcer;
 use crate::groups::{self, Membership};
 use crate::partition::{Partition, Place};
 use crate::refused::NotKept;
-use crate::spare::{largest_deadline_cost, release_time};
+use crate::spare::{debt, debt_most, largest_deadline_cost, release_time};
 
 /// A capacity that a thread has while this value exists.
 ///
@@ -37,6 +40,16 @@ pub struct Reserve {
     refused: Vec<RefusedRung>,
     largest_cost: Option<Nanos>,
     meter: Meter,
+    if_full: IfFull,
+}
+
+/// What happens if the deadline class is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IfFull {
+    /// The request is repeated after a period.
+    Wait,
+    /// The request is refused.
+    Refuse,
 }
 
 /// What a thread has used since its reserve was granted.
@@ -60,6 +73,17 @@ impl Usage {
         Self { used: Nanos::ZERO, precision: Precision::Ticks, waited: None, demotions: None };
 }
 
+/// How a reserve is sought.
+#[derive(Debug)]
+pub(crate) struct Ladder<'l> {
+    /// The rungs to try, in their order.
+    pub(crate) rungs: &'l [Rung],
+    /// Where [`Rung::Partitioned`] is granted.
+    pub(crate) partition: Option<&'l Arc<Partition>>,
+    /// Whether to wait a period if the deadline class is full.
+    pub(crate) if_full: IfFull,
+}
+
 /// What a rung holds.
 #[derive(Debug)]
 enum Keeper {
@@ -81,7 +105,24 @@ impl Reserve {
     /// # Errors
     /// No rung granted it, or the thread has ended. The thread keeps its policy.
     pub fn grant(thread: ThreadRef, capacity: Capacity, rungs: &[Rung]) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, None)
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition: None, if_full: IfFull::Wait })
+    }
+
+    /// Like [`grant`](Self::grant), for a caller that must not wait, neither now nor at a
+    /// [change](Self::change): a full class refuses at once.
+    ///
+    /// # Errors
+    /// Those of [`grant`](Self::grant). `largest_cost` is known if the class is full.
+    pub fn grant_at_once(
+        thread: ThreadRef,
+        capacity: Capacity,
+        rungs: &[Rung],
+    ) -> Result<Self, Refused> {
+        Self::grant_by(
+            thread,
+            capacity,
+            &Ladder { rungs, partition: None, if_full: IfFull::Refuse },
+        )
     }
 
     /// Like [`grant`](Self::grant); [`Rung::Partitioned`] gives the thread a place on the CPU of
@@ -95,14 +136,14 @@ impl Reserve {
         capacity: Capacity,
         rungs: &[Rung],
     ) -> Result<Self, Refused> {
-        Self::grant_by(thread, capacity, rungs, Some(partition))
+        let partition = Some(partition);
+        Self::grant_by(thread, capacity, &Ladder { rungs, partition, if_full: IfFull::Wait })
     }
 
-    fn grant_by(
+    pub(crate) fn grant_by(
         thread: ThreadRef,
         capacity: Capacity,
-        rungs: &[Rung],
-        partition: Option<&Arc<Partition>>,
+        ladder: &Ladder<'_>,
     ) -> Result<Self, Refused> {
         let id = thread.id()?;
         // The enforcer and the drop may run in another thread.
@@ -115,8 +156,8 @@ impl Reserve {
         let meter = Meter::start(id);
         let mut refused = Vec::new();
         let mut largest_cost = None;
-        for &rung in rungs {
-            let kept = keep(rung, &thread, capacity, before, partition);
+        for &rung in ladder.rungs {
+            let kept = keep(rung, &thread, capacity, before, ladder);
             match kept {
                 Ok(keeper) => {
                     return Ok(Self {
@@ -128,6 +169,7 @@ impl Reserve {
                         refused,
                         largest_cost,
                         meter,
+                        if_full: ladder.if_full,
                     });
                 }
                 Err(not_kept) => {
@@ -152,7 +194,7 @@ impl Reserve {
             Keeper::Deadline => {
                 let held =
                     (self.capacity.utilisation() * capacity.period().as_nanos() as f64) as u64;
-                set_deadline(&self.thread, capacity, Nanos::from_nanos(held))
+                set_deadline(&self.thread, capacity, Nanos::from_nanos(held), self.if_full)
             }
             Keeper::Group(member) => groups::change_budget(member, capacity),
             Keeper::Priority(_) => self.change_enforcer(capacity),
@@ -161,10 +203,7 @@ impl Reserve {
         };
         match changed {
             Ok(()) => self.capacity = capacity,
-            Err(not_kept) => {
-                let (refused, largest_cost) = not_kept.explain(rung)?;
-                return Err(Refused::Rungs { rungs: vec![refused], largest_cost });
-            }
+            Err(not_kept) => return Err(Refused::of(not_kept, rung)),
         }
         Ok(())
     }
@@ -179,6 +218,34 @@ impl Reserve {
         };
         self.keeper = enforcer.map_or(Keeper::Measured, Keeper::Priority);
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Takes the deadline class from the thread and gives it back: a throttled thread that the
+    /// kernel has forgotten runs again.
+    ///
+    /// Linux (6.18 at least) replenishes a throttled thread by a timer. If the timer finds the
+    /// thread in another class, it does nothing, and the thread stays marked as throttled until its
+    /// 0-lag time, which a debt puts off ([`release_time`]). If the thread enters the class again
+    /// in between, nobody replenishes it: it never runs, and no signal ends it. Once the time is
+    /// over, leaving the class removes the mark.
+    ///
+    /// # Errors
+    /// The class is full now, or the thread has ended. The thread is in its class from before then.
+    pub fn renew(&self) -> Result<(), Refused> {
+        let Keeper::Deadline = self.keeper else { return Ok(()) };
+        let _ = self.thread.put_back(self.before)?;
+        set_deadline(&self.thread, self.capacity, Nanos::ZERO, self.if_full)
+            .map_err(|not_kept| Refused::of(not_kept, Rung::Deadline))
+    }
+
+    /// Ends the reserve, as dropping it does, and returns how long the kernel remembers the thread
+    /// in the deadline class: until then, it must not enter the class again, and its bandwidth
+    /// counts.
+    pub fn release(self) -> Nanos {
+        match self.keeper {
+            Keeper::Deadline | Keeper::Partitioned(_) => release_time(self.capacity, debt(self.id)),
+            _ => Nanos::ZERO,
+        }
     }
 
     /// The rung that keeps it.
@@ -234,9 +301,28 @@ impl Drop for Reserve {
         if let Keeper::Priority(_) = self.keeper {
             self.keeper = Keeper::Measured;
         }
+        if let Keeper::Partitioned(place) = &mut self.keeper {
+            place.leave(release_time(self.capacity, debt(self.id)));
+        }
         // The thread may have ended.
         let _ = self.thread.put_back(self.before);
     }
+}
+
+/// What a [`Guardian`](tactus_settings::Guardian) returns a thread to, if this program is killed
+/// while the thread has `capacity`.
+///
+/// # Errors
+/// The thread has ended.
+pub fn kept(thread: &ThreadRef, capacity: Capacity) -> Result<KeptThread, SysError> {
+    let id = thread.id()?;
+    let groups = ["cpu", "cpuset"]
+        .into_iter()
+        .filter_map(|controller| Hierarchy::find(Path::new("/"), controller)?.group_of(id));
+    let was = thread.scheduling().unwrap_or(Scheduling::ORDINARY);
+    // The thread may be killed with any debt.
+    let settle = release_time(capacity, debt_most(clock::tick()));
+    Ok(KeptThread { thread: id, was, groups: groups.collect(), settle })
 }
 
 /// The class of a capacity.
@@ -254,14 +340,16 @@ fn keep(
     thread: &Arc<ThreadRef>,
     capacity: Capacity,
     before: Scheduling,
-    partition: Option<&Arc<Partition>>,
+    ladder: &Ladder<'_>,
 ) -> Result<Keeper, NotKept> {
     match rung {
-        Rung::Partitioned => match partition {
+        Rung::Partitioned => match ladder.partition {
             Some(partition) => partition.keep(thread, capacity).map(Keeper::Partitioned),
             None => Err(NotKept::needs("no CPU was set aside", Some("--exclusive CPU"))),
         },
-        Rung::Deadline => set_deadline(thread, capacity, Nanos::ZERO).map(|()| Keeper::Deadline),
+        Rung::Deadline => {
+            set_deadline(thread, capacity, Nanos::ZERO, ladder.if_full).map(|()| Keeper::Deadline)
+        }
         Rung::Group => groups::with_budget(thread, capacity).map(Keeper::Group),
         Rung::Priority => {
             Enforcer::start(Arc::clone(thread), capacity, before).map(Keeper::Priority)
@@ -271,24 +359,27 @@ fn keep(
     }
 }
 
-/// Requests the deadline class, twice if it is full. `held` is what the thread has already of the
-/// largest cost.
-fn set_deadline(thread: &ThreadRef, capacity: Capacity, held: Nanos) -> Result<(), NotKept> {
+/// Requests the deadline class. `held` is what the thread has already of the largest cost.
+fn set_deadline(
+    thread: &ThreadRef,
+    capacity: Capacity,
+    held: Nanos,
+    if_full: IfFull,
+) -> Result<(), NotKept> {
     check_range(capacity)?;
     let class = deadline(capacity);
     let is_full = |refused: &NotGranted| matches!(refused, NotGranted::Scheduling { errno, .. } if *errno == Errno::BUSY.raw_os_error());
-    let Some(first) = thread.schedule_alone(class)? else { return Ok(()) };
-    if !is_full(&first) {
-        return Err(NotKept::Class(first));
-    }
-    sleep(release_time(capacity.period()).into());
-    let Some(second) = thread.schedule_alone(class)? else { return Ok(()) };
-    if !is_full(&second) {
-        return Err(NotKept::Class(second));
+    let Some(mut refused) = thread.schedule_alone(class)? else { return Ok(()) };
+    if if_full == IfFull::Wait && is_full(&refused) {
+        sleep(release_time(capacity, Nanos::ZERO).into());
+        match thread.schedule_alone(class)? {
+            Some(again) => refused = again,
+            None => return Ok(()),
+        }
     }
     let spare = largest_deadline_cost(capacity.period(), capacity.deadline());
     let largest_cost = spare.map(|spare| (spare + held).min(capacity.deadline()));
-    let reason = second.explain_here().reason;
+    let reason = refused.explain_here().reason;
     let fix = largest_cost.map(|cost| {
         format!(
             "ask for a cost of at most {cost} in {}, or end another deadline task",
@@ -301,7 +392,7 @@ fn set_deadline(thread: &ThreadRef, capacity: Capacity, held: Nanos) -> Result<(
 /// Checks what the kernel refuses with a bare `EINVAL`; the limits of the period are its defaults,
 /// and it decides itself if they were changed.
 fn check_range(capacity: Capacity) -> Result<(), NotKept> {
-    let facts = || tactus_sys::facts::read(std::path::Path::new("/")).scheduling;
+    let facts = || tactus_sys::facts::read(Path::new("/")).scheduling;
     let (cost, period) = (capacity.cost(), capacity.period());
     if cost < RUNTIME_LEAST {
         let reason =

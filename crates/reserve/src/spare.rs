@@ -2,9 +2,11 @@
 
 use tactus_admission::kernel::{PERIOD_MOST, RUNTIME_LEAST};
 use tactus_model::policy::Scheduling;
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
-use tactus_sys::SysError;
+use tactus_sys::{SysError, clock, deadline_thread};
 
 /// How exactly the largest cost is found: 1 µs.
 const STEP: Nanos = Nanos::from_micros(1);
@@ -52,35 +54,47 @@ fn bisect(least: Nanos, most: Nanos, fits: impl Fn(Nanos) -> bool) -> Nanos {
     fitting
 }
 
-/// How long the kernel may keep the bandwidth of a thread that left the class: until its 0-lag
-/// time, a period later at most.
-pub fn release_time(period: Nanos) -> Nanos {
-    period.min(PERIOD_MOST)
+/// How long the kernel may remember a thread that leaves the deadline class with a capacity: until
+/// its 0-lag time.
+///
+/// Without [`debt`] that is within the period. A thread in debt has used CPU time of later periods,
+/// and repays it at the pace of its capacity. Until then its bandwidth is not free, a change of
+/// cpusets can make the kernel's account wrong, and a thread that enters the class again can be
+/// left throttled for ever: see [`Reserve::renew`](crate::Reserve::renew).
+pub fn release_time(capacity: Capacity, debt: Nanos) -> Nanos {
+    capacity.period().min(PERIOD_MOST) + repayment(capacity, debt)
+}
+
+/// How long a thread with a capacity waits until it has repaid CPU time, rounded up; it saturates.
+///
+/// The kernel enforces a runtime at its ticks, so a thread that does not sleep overruns by up to a
+/// [`tick`](tactus_sys::clock::tick).
+pub fn repayment(capacity: Capacity, debt: Nanos) -> Nanos {
+    let (debt, period) = (u128::from(debt.as_nanos()), u128::from(capacity.period().as_nanos()));
+    let time = (debt * period).div_ceil(capacity.cost().as_nanos().into());
+    Nanos::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
+/// The most CPU time that a thread of the deadline class can owe, if it leaves the class now.
+pub fn debt(thread: ThreadId) -> Nanos {
+    let left = deadline_thread::runtime_left(thread);
+    debt_by(left, deadline_thread::is_ready(thread), clock::tick())
+}
+
+/// A debt that is shown may follow an earlier one, which put the deadline off by a tick's repayment.
+/// Of a thread that runs, the last tick is not yet counted.
+fn debt_by(left: Option<i64>, is_ready: bool, tick: Nanos) -> Nanos {
+    match left {
+        Some(1..) if !is_ready => Nanos::ZERO,
+        Some(left) => Nanos::from_nanos(left.min(0).unsigned_abs()) + tick.saturating_mul(2),
+        None => debt_most(tick),
+    }
+}
+
+/// The most CPU time that a thread can owe if the kernel does not show it.
+pub fn debt_most(tick: Nanos) -> Nanos {
+    tick.saturating_mul(3)
 }
 
 #[cfg(test)]
-mod tests {
-    use tactus_testing::{Need, skip};
-
-    use super::*;
-
-    #[test]
-    fn the_largest_value_is_found_to_a_microsecond() {
-        let ms = Nanos::from_millis;
-        let limit = Nanos::from_nanos(3_141_592);
-        let found = bisect(Nanos::from_nanos(1024), ms(10), |cost| cost <= limit);
-        assert!(found <= limit && limit - found <= STEP, "{found}");
-        assert_eq!(bisect(Nanos::from_nanos(1024), ms(10), |_| true), ms(10));
-        assert_eq!(bisect(STEP, ms(10), |cost| cost == STEP), STEP);
-    }
-
-    #[test]
-    fn needs_root_the_kernel_admits_the_largest_cost_and_never_the_whole_period() {
-        let period = Nanos::from_secs(1);
-        match largest_deadline_cost(period, period) {
-            // Of one CPU alone it admits less than all; of several, all of one.
-            Some(found) => assert!(found > Nanos::ZERO && found <= period, "{found}"),
-            None => skip(Need::Root, "the deadline class is refused"),
-        }
-    }
-}
+mod tests;

@@ -223,9 +223,35 @@ impl Grant {
         Ok(())
     }
 
-    /// Whether the thread lives and has what it was given. A client may lower its own priority.
-    fn is_kept(&self) -> bool {
-        self.subject.verify().is_ok() && self.subject.thread.scheduling() == Ok(self.given)
+    /// Whether the thread lives, and is its user's. A client may lower its own priority, and has its
+    /// budget for the lower one then.
+    fn is_kept(&mut self) -> bool {
+        if self.subject.verify().is_err() {
+            return false;
+        }
+        let Ok(now) = self.subject.thread.scheduling() else { return false };
+        if now != self.given && self.is_ours(now) {
+            if self.given == self.asked {
+                self.asked = now;
+            }
+            self.given = now;
+        }
+        now == self.given
+    }
+
+    /// Whether a thread can have this by what it was given: the same, or a lower priority. The
+    /// kernel lets everybody lower a priority, and only those with rights of their own raise it.
+    fn is_ours(&self, now: Scheduling) -> bool {
+        priority(now).is_some_and(|now| Some(now) <= priority(self.given))
+    }
+
+    /// Takes the priority away, whoever is the user by now: a program with privileges of its own
+    /// (set-user-ID) may have been executed. What the thread gave itself stays.
+    fn take_back(&self) {
+        let is_ours = |now| self.is_ours(now);
+        if self.subject.lives() && self.subject.thread.scheduling().is_ok_and(is_ours) {
+            let _ = self.subject.thread.put_back(self.was);
+        }
     }
 
     fn status(&self, period: Nanos) -> GrantStatus {
@@ -240,6 +266,14 @@ impl Grant {
             throttled: self.meter.throttled(),
             on_probation: self.meter.level() == Level::Probation,
         }
+    }
+}
+
+/// The priority of a real-time policy.
+const fn priority(scheduling: Scheduling) -> Option<u8> {
+    match scheduling {
+        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => Some(priority.get()),
+        _ => None,
     }
 }
 
@@ -360,8 +394,8 @@ impl Work {
         self.nice.retain(|(subject, given)| {
             subject.verify().is_ok() && subject.thread.scheduling() == Ok(*given)
         });
-        let gone = |(index, grant): (usize, &Grant)| (!grant.is_kept()).then_some(index);
-        let lost: Vec<usize> = self.grants.iter().enumerate().filter_map(gone).collect();
+        let gone = |(index, grant): (usize, &mut Grant)| (!grant.is_kept()).then_some(index);
+        let lost: Vec<usize> = self.grants.iter_mut().enumerate().filter_map(gone).collect();
         self.drop_grants(&lost);
         // Others have come and gone meanwhile.
         self.divide();
@@ -372,10 +406,7 @@ impl Work {
         for &place in places.iter().rev() {
             let grant = self.grants.swap_remove(place);
             self.admission.give_back(grant.id);
-            // If the client has changed its own policy, it keeps that.
-            if grant.is_kept() {
-                let _ = grant.subject.thread.put_back(grant.was);
-            }
+            grant.take_back();
         }
         if !places.is_empty() {
             self.divide();

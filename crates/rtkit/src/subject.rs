@@ -75,21 +75,31 @@ impl Subject {
     }
 
     fn read(&self) -> Result<Result<(), Refused>, SysError> {
+        let users = self.users()?;
+        let of_other = |(id, owner): &(ThreadId, u32)| {
+            let (thread, owner, caller) = (id.0, *owner, self.user);
+            (owner != caller).then_some(Refused::OtherUser { thread, owner, caller })
+        };
+        Ok(users.iter().find_map(of_other).map_or(Ok(()), Err))
+    }
+
+    /// The process and the thread, each with its user now.
+    fn users(&self) -> Result<[(ThreadId, u32); 2], SysError> {
         let ended = SysError::new("pidfd", Errno::SRCH);
-        for (id, started) in [self.process_id, self.thread_id].into_iter().zip(self.started) {
-            let now = identity::of_thread(self.process_id, id)?;
-            if now.started != started {
-                return Err(ended);
-            }
-            let Identity { user: owner, .. } = now;
-            if owner != self.user {
-                let (thread, caller) = (id.0, self.user);
-                return Ok(Err(Refused::OtherUser { thread, owner, caller }));
-            }
-        }
+        let user = |id, started| {
+            let now: Identity = identity::of_thread(self.process_id, id)?;
+            if now.started == started { Ok((id, now.user)) } else { Err(ended) }
+        };
+        let [process, thread] = self.started;
+        let users = [user(self.process_id, process)?, user(self.thread_id, thread)?];
         // Last: while the descriptors have these IDs, what was read above was theirs.
         let same = self.process.id()? == self.process_id && self.thread.id()? == self.thread_id;
-        if same { Ok(Ok(())) } else { Err(ended) }
+        if same { Ok(users) } else { Err(ended) }
+    }
+
+    /// Whether it has not ended; it may have another user by now.
+    pub(crate) fn lives(&self) -> bool {
+        self.users().is_ok()
     }
 
     /// Checks the limit of the process on real-time work.

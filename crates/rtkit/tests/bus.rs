@@ -13,6 +13,7 @@ use support::{
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
+use tactus_prepare::ThreadRef;
 use tactus_rtkit::meter::Patience;
 use tactus_rtkit::{Admission, Budgets, Bus, Caller, GrantId, Policy, Refused, Served, serve};
 use tactus_testing::{Need, require};
@@ -111,6 +112,36 @@ fn needs_root_a_thread_gets_its_priority_and_returns_to_its_policy() {
     ask(9).unwrap();
     call(&connection, "Exit").unwrap();
     wait_for("the end", || served.keeper().has_ended().then_some(())).unwrap();
+    assert_eq!(policies(own.id()), [Scheduling::ORDINARY]);
+}
+
+#[test]
+fn needs_root_a_thread_that_lowers_its_priority_keeps_its_budget_and_loses_it_in_the_end() {
+    let Some((bus, served)) = served(Policy::default()) else { return };
+    let connection = bus.connect().unwrap();
+    let limited = ["--rttime=200000:200000", "sleep", "60"];
+    let own = Started::start(Command::new("prlimit").args(limited)).unwrap();
+    wait_for("the limit", || ask_for_priority(&connection, own.id(), 0, 9).ok()).unwrap();
+    let thread = ThreadRef::Id(ThreadId(own.id().cast_signed()));
+    let lower: Scheduling = "rr:5".parse().unwrap();
+    assert_eq!(thread.schedule_exactly(lower), Ok(None));
+    // Longer than it takes to look for threads that have ended.
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!(served.keeper().status().len(), 1, "it is still metered");
+    assert_eq!(policies(own.id()), [lower]);
+    call(&connection, "ResetKnown").unwrap();
+    assert_eq!(policies(own.id()), [Scheduling::ORDINARY]);
+}
+
+#[test]
+fn needs_root_a_thread_that_becomes_another_users_loses_its_priority() {
+    let Some((bus, served)) = served(Policy::default()) else { return };
+    let connection = bus.connect().unwrap();
+    let script = "sleep 1; exec setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60";
+    let limited = ["--rttime=200000:200000", "sh", "-c", script];
+    let own = Started::start(Command::new("prlimit").args(limited)).unwrap();
+    wait_for("the limit", || ask_for_priority(&connection, own.id(), 0, 9).ok()).unwrap();
+    wait_for("its end", || served.keeper().status().is_empty().then_some(())).unwrap();
     assert_eq!(policies(own.id()), [Scheduling::ORDINARY]);
 }
 

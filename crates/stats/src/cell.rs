@@ -337,6 +337,7 @@ pub(crate) mod tests {
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
             batches: Vec::new(),
+            by_dirt: None,
         }
     }
 

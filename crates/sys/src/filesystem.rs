@@ -1,5 +1,8 @@
-//! The kind of filesystem of a directory.
+//! The kind of filesystem of a directory, and the kind of a file.
 
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::error::SysError;
@@ -14,6 +17,21 @@ pub fn is_in_memory(directory: &Path) -> Result<bool, SysError> {
     let kind = rustix::fs::statfs(directory).map_err(SysError::of("statfs"))?.f_type;
     // The type of the field depends on the architecture; the numbers have 32 bits.
     Ok(IN_MEMORY.contains(&(kind as u32)))
+}
+
+/// Opens a regular file, and nothing else: a FIFO or a device at `path` could make its reader wait
+/// for ever.
+///
+/// # Errors
+/// Those of [open(2)](https://man7.org/linux/man-pages/man2/open.2.html); `InvalidInput`: it is no
+/// regular file.
+#[doc(alias = "O_NONBLOCK")]
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! Local sockets that carry descriptors and know their peers:
 //! [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html).
 
-use std::io::{IoSlice, IoSliceMut};
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
@@ -12,7 +16,8 @@ use rustix::net::{
 
 use crate::error::{Errno, SysError};
 
-/// The most descriptors that are received with one piece of a message; the kernel closes others.
+/// The most descriptors that are sent or received with one piece of a message; the kernel closes
+/// others.
 pub const DESCRIPTORS_MAX: usize = 4;
 
 /// Who is at the other end of a connection, at the time when it was made.
@@ -91,25 +96,73 @@ unsafe fn option<T>(
     SysError::check("getsockopt", returned).map(|_| count).map_err(|error| (error, count))
 }
 
-/// Sends bytes, and a descriptor with the first of them. Returns how many bytes were sent.
+/// Sends bytes, and descriptors with the first of them. Returns how many bytes were sent.
 ///
 /// # Errors
+/// `EINVAL`: more than [`DESCRIPTORS_MAX`] descriptors.
 /// `EAGAIN`: the socket does not wait, and its buffer is full. `EPIPE`: the peer is gone; there is
 /// no `SIGPIPE`.
 #[doc(alias = "SCM_RIGHTS")]
 pub fn send(
     socket: impl AsFd,
     bytes: &[u8],
-    descriptor: Option<BorrowedFd<'_>>,
+    descriptors: &[BorrowedFd<'_>],
 ) -> Result<usize, SysError> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    let descriptors = descriptor.as_slice();
-    if !descriptors.is_empty() {
-        control.push(SendAncillaryMessage::ScmRights(descriptors));
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(SysError::new("sendmsg", Errno::INVAL));
     }
     rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)
         .map_err(SysError::of("sendmsg"))
+}
+
+/// The file of a socket. Dropping this removes it, unless another has taken its place.
+#[derive(Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    inode: (u64, u64),
+}
+
+impl SocketFile {
+    fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), inode: inode(path)? })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if inode(&self.path).is_ok_and(|found| found == self.inode) {
+            // What cannot be removed is replaced at the next start.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn inode(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = fs::symlink_metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Listens at `path` for connections of all users, until the file is dropped. A socket that a
+/// killed process has left is replaced.
+///
+/// # Errors
+/// `AddrInUse`: another process listens there. Others: the directory or the file cannot be used.
+pub fn listen(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket()) {
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
+            _ => return Err(ErrorKind::AddrInUse.into()),
+        }
+    }
+    let listener = UnixListener::bind(path)?;
+    let file = SocketFile::of(path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    Ok((listener, file))
 }
 
 /// What [`receive`] returned.
@@ -159,7 +212,6 @@ pub fn receive(
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::os::unix::net::UnixStream;
 
     use super::*;
 
@@ -167,19 +219,19 @@ mod tests {
     fn a_descriptor_comes_with_its_bytes() {
         let (near, far) = UnixStream::pair().unwrap();
         let file = File::open("/dev/null").unwrap();
-        assert_eq!(send(&near, b"one", Some(file.as_fd())), Ok(3));
+        assert_eq!(send(&near, b"one", &[file.as_fd()]), Ok(3));
         let mut buffer = [0; 16];
         let received = receive(&far, &mut buffer, true).unwrap();
         assert_eq!((received.count, received.descriptors.len()), (3, 1));
         assert!(!received.lost_descriptors);
-        assert_eq!(send(&near, b"two", None), Ok(3));
+        assert_eq!(send(&near, b"two", &[]), Ok(3));
         assert!(receive(&far, &mut buffer, true).unwrap().descriptors.is_empty());
-        send(&near, b"three", Some(file.as_fd())).unwrap();
+        send(&near, b"three", &[file.as_fd()]).unwrap();
         let received = receive(&far, &mut buffer, false).unwrap();
         assert!(received.lost_descriptors && received.descriptors.is_empty());
         drop(near);
         assert_eq!(receive(&far, &mut buffer, true).unwrap().count, 0);
-        assert_eq!(send(&far, b"x", None).unwrap_err().errno, Errno::PIPE);
+        assert_eq!(send(&far, b"x", &[]).unwrap_err().errno, Errno::PIPE);
     }
 
     #[test]

@@ -43,14 +43,14 @@ pub fn continue_with_parent() -> Result<(), SysError> {
         .map_err(SysError::of("prctl"))
 }
 
-/// Stops this process until another continues it, or until the parent's thread that started it
-/// ends: `SIGSTOP`.
+/// Stops this process until another continues it: `SIGSTOP`. If its parent's thread that started it
+/// ends before that, the kernel kills it.
 ///
 /// # Errors
-/// None according to the man page.
+/// `ESRCH`: the process `parent` has already ended.
 #[doc(alias = "SIGSTOP")]
-pub fn stop_here() -> Result<(), SysError> {
-    continue_with_parent()?;
+pub fn stop_here(parent: u32) -> Result<(), SysError> {
+    die_with(parent)?;
     rustix::process::kill_process(rustix::process::getpid(), Signal::STOP)
         .map_err(SysError::of("kill"))?;
     rustix::process::set_parent_process_death_signal(None).map_err(SysError::of("prctl"))

@@ -8,6 +8,7 @@ mod arrival;
 mod futex;
 mod io_uring;
 mod itimer;
+mod kernel_handler;
 mod nanosleep;
 mod nanosleep_relative;
 mod posix_timer;
@@ -24,6 +25,7 @@ use crate::error::{Errno, SysError};
 pub use futex::Futex;
 pub use io_uring::IoUring;
 pub use itimer::Itimer;
+pub use kernel_handler::KernelHandler;
 pub use nanosleep::Nanosleep;
 pub use nanosleep_relative::NanosleepRelative;
 pub use posix_timer::PosixTimer;
@@ -165,6 +167,12 @@ mod tests {
         sleeps::<Monotonic>(Futex::new().unwrap());
         sleeps::<Realtime>(Futex::new().unwrap());
         assert_eq!(Futex::<Boottime>::new().err(), Some(SysError::new("futex", Errno::INVAL)));
+    }
+
+    #[test]
+    fn kernel_handler_is_stamped_in_the_kernel() {
+        let sleeper = tactus_testing::require(Need::Root, KernelHandler::new());
+        sleeper.into_iter().for_each(sleeps::<Monotonic>);
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub fn number(name: &str) -> Option<i64> {
     known().find(|(known, _)| *known == name).map(|(_, number)| number)
 }
 
+/// The names of all known system calls, for a suggestion.
+pub fn names() -> Vec<&'static str> {
+    known().map(|(name, _)| name).collect()
+}
+
 fn known() -> impl Iterator<Item = (&'static str, i64)> {
     COMMON.iter().chain(OF_ARCHITECTURE).copied()
 }

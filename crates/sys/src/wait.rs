@@ -103,6 +103,35 @@ pub fn wait_hung_up(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysEr
     poll(&mut fds, timeout).map(|gone| gone > 0)
 }
 
+/// Why [`wait_event`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// The descriptor can be read.
+    Event,
+    /// The [`Waker`] was used, or a signal came; its wakeup is still pending.
+    Woken,
+    /// Nothing will come: the other end is gone, or the device.
+    Closed,
+}
+
+/// Sleeps until `fd` can be read or `waker` is used, which comes first if both happened.
+/// Allocates nothing.
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+pub fn wait_event(fd: BorrowedFd<'_>, waker: &Waker) -> Result<Arrived, SysError> {
+    let mut fds = [polled(waker.as_fd()), polled(fd)];
+    // SAFETY: the pointer and the length are those of one array, which lives through the call.
+    let returned = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
+    match SysError::check("poll", returned) {
+        Err(error) if error.errno == Errno::INTR => Ok(Arrived::Woken),
+        Err(error) => Err(error),
+        Ok(_) if fds[0].revents != 0 => Ok(Arrived::Woken),
+        Ok(_) if fds[1].revents & libc::POLLIN != 0 => Ok(Arrived::Event),
+        Ok(_) => Ok(Arrived::Closed),
+    }
+}
+
 fn polled(fd: BorrowedFd<'_>) -> libc::pollfd {
     libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }

@@ -81,6 +81,15 @@ const DESKTOP: &str = r"
     |Max locked memory         8388608              unlimited            bytes
     |Max nice priority         31                   31
     |Max realtime priority     0                    95
+    |Max realtime timeout      200000               unlimited            us
+    proc/irq/default_smp_affinity = 1,0000000f
+    proc/sys/vm/compact_unevictable_allowed = 1
+    sys/kernel/security/lockdown = none [integrity] confidentiality
+    sys/fs/cgroup/rt/cpuset.cpus = 2-3
+    sys/fs/cgroup/rt/cpuset.cpus.partition = isolated
+    sys/fs/cgroup/rt/below/cpuset.cpus = 3
+    sys/fs/cgroup/rt/below/cpuset.cpus.partition = root invalid (Parent is not a partition root)
+    sys/fs/cgroup/user.slice/cpuset.cpus.partition = member
     proc/self/stat = 4242 (tact) us) S 1 4242 4242 0 -1 0 0 0 0 0 0 0 0 0 20 -5 1 0 99
     proc/self/ns/pid -> pid:[4026531836]
     proc/self/ns/uts -> uts:[4026531838]
@@ -143,6 +152,46 @@ fn a_desktop_on_bare_metal() {
     assert_eq!(facts.memory.transparent_huge_pages, text("madvise"));
     assert_eq!(facts.load_average, Some([0.52, 0.58, 0.59]));
     assert_eq!(facts.steal, Some(Nanos::ZERO));
+}
+
+#[test]
+fn what_matters_to_real_time_programs_on_a_desktop() {
+    let facts = read(FakeRoot::new(DESKTOP).path());
+    assert_eq!(facts.kernel.lockdown, text("integrity"));
+    assert_eq!(facts.memory.compact_unevictable_allowed, Some(true));
+    let permission = &facts.permission;
+    let limits = (permission.rttime_limit_us, permission.rttime_limit_hard_us);
+    assert_eq!(limits, (Some(200_000), Some(u64::MAX)));
+    assert_eq!(facts.cpu.default_interrupt_cpus, cpus("0-3,32"));
+    let found = facts.cgroup.exclusive_cpusets.unwrap();
+    let [below, above] = &found[..] else { panic!("{found:?}") };
+    let (above, below) = if above.state == "isolated" { (above, below) } else { (below, above) };
+    assert_eq!((above.directory.as_str(), above.is_in_effect()), ("/sys/fs/cgroup/rt", true));
+    assert_eq!(Some(above.cpus.clone()), cpus("2-3"));
+    assert!(!below.is_in_effect(), "{below:?}");
+}
+
+#[test]
+fn exclusive_cpusets_of_the_first_version() {
+    let facts = |balance: u8| {
+        read(
+            FakeRoot::new(&format!(
+                "
+    proc/self/cgroup = 3:cpuset:/
+    proc/self/mountinfo = 34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset
+    sys/fs/cgroup/cpuset/cpuset.sched_load_balance = {balance}
+    sys/fs/cgroup/cpuset/user/cpuset.cpus = 0-1
+    sys/fs/cgroup/cpuset/user/cpuset.cpu_exclusive = 0
+    sys/fs/cgroup/cpuset/rt/cpuset.cpus = 2
+    sys/fs/cgroup/cpuset/rt/cpuset.cpu_exclusive = 1
+"
+            ))
+            .path(),
+        )
+    };
+    let found = |balance| facts(balance).cgroup.exclusive_cpusets.unwrap();
+    assert_eq!(found(0).len(), 1);
+    assert!(found(0)[0].is_in_effect() && !found(1)[0].is_in_effect(), "{:?}", found(1));
 }
 
 #[test]

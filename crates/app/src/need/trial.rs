@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tactus_judge::need::{Arm, ThreadNeed, Trial, TrialWindow};
 use tactus_load::{HostOptions, RunningLoad};
+use tactus_model::format;
 use tactus_model::load::{Load, LoadPlan};
 use tactus_model::random::SplitMix64;
 use tactus_model::reserve::Capacity;
@@ -14,7 +15,8 @@ use tactus_model::result::LoadResult;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_record::live::{Control, Keep, RecordEvent, Recorder, Source, record_with};
-use tactus_reserve::{Refused, Reserve, Rung};
+use tactus_reserve::{Refused, Reserve, Rung, kept, release_time};
+use tactus_settings::Guardian;
 use tactus_sys::counters::MachineCounters;
 use tactus_sys::pidfd::PidFd;
 use tactus_sys::{Errno, SysError};
@@ -42,6 +44,10 @@ pub struct TrialPlan {
 
 /// The time from a change to the window that shows its effect.
 const SETTLING: Duration = Duration::from_millis(300);
+
+/// How long a refused reserve is tried again: what other programs return counts until the kernel
+/// releases it, a period later at most.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The shares of a CPU that the threads together get between windows, the first that is granted.
 const RECOVERY: [f64; 2] = [0.6, 0.3];
@@ -104,6 +110,28 @@ pub struct TrialAnswer {
     pub windows: Vec<WindowFacts>,
     /// Why the trial ended before its last window.
     pub cut: Option<String>,
+    /// The duration of a window.
+    pub window: Nanos,
+}
+
+impl TrialAnswer {
+    /// How it was done, in sentences.
+    pub fn conditions(&self) -> String {
+        let steal: Nanos = self.windows.iter().filter_map(|window| window.steal).sum();
+        let lost: u64 = self.windows.iter().map(|window| window.lost).sum();
+        let cut = self.cut.as_ref().map(|reason| format!(" The trial ended early: {reason}."));
+        format!(
+            "{} of windows of {} in random order (seed {}). Steal time: {}. Lost events: {}. The \
+             reserves promised {}.{}",
+            format::counted(self.windows.len() as u64 / 2, "pair"),
+            format::span(self.window),
+            self.seed,
+            format::latency(steal),
+            format::count(lost),
+            self.kept_by.as_deref().unwrap_or("nothing"),
+            cut.unwrap_or_default()
+        )
+    }
 }
 
 /// Tries the reserves of these threads.
@@ -121,12 +149,18 @@ pub fn trial(
     if reserved.is_empty() {
         return Err(Error::new(ErrorKind::Unavailable, "no thread has a reserve to try"));
     }
-    let _guardian = guardian();
     let mut random = SplitMix64::new(plan.seed);
     let mut pairs: Vec<&Load> = (0..plan.rounds).flat_map(|_| plan.loads.iter()).collect();
     random.shuffle(&mut pairs);
-    let (held, windows) = (Vec::new(), Vec::new());
-    let mut conductor = Conductor { plan, control, reserved, held, windows, kept_by: None };
+    let mut conductor = Conductor {
+        plan,
+        control,
+        reserved,
+        held: Vec::new(),
+        windows: Vec::new(),
+        kept_by: None,
+        guardian: guardian(),
+    };
     let (mut facts, mut cut) = (Vec::new(), None);
     'pairs: for (pair, load) in pairs.iter().enumerate() {
         let mut running = start(load)?;
@@ -153,8 +187,11 @@ pub fn trial(
             }
         }
     }
+    conductor.release();
     let Conductor { windows, kept_by, .. } = conductor;
-    Ok(TrialAnswer { seed: plan.seed, kept_by, trials: Trial::of(&windows), windows: facts, cut })
+    let kept_by = kept_by.map(|rung| rung.promise().to_owned());
+    let (seed, window, trials) = (plan.seed, plan.window, Trial::of(&windows));
+    Ok(TrialAnswer { seed, kept_by, trials, windows: facts, cut, window })
 }
 
 fn start(load: &Load) -> Result<RunningLoad> {
@@ -195,16 +232,29 @@ impl Reserved {
         Some(Self { need: need.clone(), capacity: need.demand.reserve.ok()? })
     }
 
-    fn grant(&self) -> Result<Held> {
+    /// Grants the reserve by one of the rungs; if this program is killed, the guardian returns the
+    /// thread to what it was.
+    fn grant(&self, rungs: &[Rung], guardian: &mut Option<Guardian>) -> Result<Held> {
+        patiently(self.capacity, || {
+            let thread = self.thread()?;
+            if let Some(guardian) = guardian {
+                let kept = kept(&thread, self.capacity);
+                // If the guardian was killed, nobody returns the thread after us.
+                let _ = kept.map(|kept| guardian.keep(kept));
+            }
+            Ok(Reserve::grant(thread, self.capacity, rungs).map(Held))
+        })?
+        .map_err(|refused| self.refusal(refused))
+    }
+
+    fn thread(&self) -> Result<ThreadRef> {
         let ended = || format!("thread `{}` ended before the trial", self.need.name);
-        let thread = match PidFd::of_thread(self.need.thread) {
-            Ok(descriptor) => ThreadRef::PidFd(descriptor),
+        match PidFd::of_thread(self.need.thread) {
+            Ok(descriptor) => Ok(ThreadRef::PidFd(descriptor)),
             // Before Linux 6.9 there are no descriptors of threads.
-            Err(error) if error.errno == Errno::INVAL => ThreadRef::Id(self.need.thread),
-            Err(error) => return Err(error).or_error(ErrorKind::Unavailable, ended),
-        };
-        let granted = Reserve::grant(thread, self.capacity, Rung::KEEPING);
-        granted.map(Held).map_err(|refused| self.refusal(refused))
+            Err(error) if error.errno == Errno::INVAL => Ok(ThreadRef::Id(self.need.thread)),
+            Err(error) => Err(error).or_error(ErrorKind::Unavailable, ended),
+        }
     }
 
     /// The capacity with this share of a CPU, if it is larger.
@@ -225,6 +275,22 @@ impl Reserved {
     }
 }
 
+/// Attempts something until it is not refused, or for [`PATIENCE`].
+fn patiently<T>(
+    capacity: Capacity,
+    mut attempt: impl FnMut() -> Result<std::result::Result<T, Refused>>,
+) -> Result<std::result::Result<T, Refused>> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match attempt()? {
+            Err(Refused::Rungs { .. }) if Instant::now() < until => {
+                std::thread::sleep(release_time(capacity, Nanos::ZERO).into());
+            }
+            other => return Ok(other),
+        }
+    }
+}
+
 /// Carries out the windows.
 struct Conductor<'p> {
     plan: &'p TrialPlan,
@@ -232,7 +298,9 @@ struct Conductor<'p> {
     reserved: Vec<Reserved>,
     held: Vec<Held>,
     windows: Vec<TrialWindow>,
-    kept_by: Option<String>,
+    /// The rung of all reserves: windows with different ones could not be compared.
+    kept_by: Option<Rung>,
+    guardian: Option<Guardian>,
 }
 
 impl Conductor<'_> {
@@ -247,7 +315,11 @@ impl Conductor<'_> {
     /// Gives every thread a reserve, larger than its own where the machine has room.
     fn recover(&mut self) -> Result<()> {
         if self.held.is_empty() {
-            self.held = self.reserved.iter().map(Reserved::grant).collect::<Result<_>>()?;
+            let rung = self.kept_by.map(|rung| [rung]);
+            let rungs = rung.as_ref().map_or(Rung::KEEPING, |rung| &rung[..]);
+            let guardian = &mut self.guardian;
+            let granted = self.reserved.iter().map(|reserved| reserved.grant(rungs, guardian));
+            self.held = granted.collect::<Result<_>>()?;
         }
         let count = self.reserved.len() as f64;
         for (Held(reserve), reserved) in self.held.iter_mut().zip(&self.reserved) {
@@ -261,15 +333,20 @@ impl Conductor<'_> {
     /// Gives every thread its own reserve.
     fn shrink(&mut self) -> Result<()> {
         for (Held(reserve), reserved) in self.held.iter_mut().zip(&self.reserved) {
-            let changed = reserve.change(reserved.capacity).or_else(|_| {
-                // The kernel releases what another program returned up to a period later.
-                std::thread::sleep(reserved.capacity.period().into());
-                reserve.change(reserved.capacity)
-            });
+            let changed = patiently(reserved.capacity, || Ok(reserve.change(reserved.capacity)))?;
             changed.map_err(|refused| reserved.refusal(refused))?;
-            self.kept_by = Some(reserve.rung().promise().to_owned());
+            self.kept_by = self.kept_by.max(Some(reserve.rung()));
         }
         Ok(())
+    }
+
+    /// Takes all reserves away.
+    fn release(&mut self) {
+        self.held.clear();
+        for reserved in &self.reserved {
+            // If the guardian was killed, it keeps nothing.
+            let _ = self.guardian.as_mut().map(|guardian| guardian.release(reserved.need.thread));
+        }
     }
 
     /// One window; `None` if it was cut short.
@@ -284,7 +361,7 @@ impl Conductor<'_> {
         self.recover()?;
         std::thread::sleep(self.plan.recovery());
         match arm {
-            Arm::Without => self.held.clear(),
+            Arm::Without => self.release(),
             Arm::With => self.shrink()?,
         }
         std::thread::sleep(SETTLING);
@@ -303,11 +380,12 @@ impl Conductor<'_> {
         let whole = began.elapsed() >= Duration::from(self.plan.window);
         let achieved = running.snapshot().since(&opened);
         let steal = MachineCounters::read(Path::new("/")).since(&counters).steal;
-        // Reading the recording takes a while, in which the threads recover already.
-        let recovered = self.recover();
-        if !whole || recovered.is_err() {
+        if !whole {
             return Ok(None);
         }
+        // Reading the recording takes a while, in which the threads recover already. A refusal is
+        // one of the next window, which tries again.
+        let _ = self.recover();
         let mut recording = recorded.recording;
         for reserved in &self.reserved {
             recording.rewind();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tactus_explain::account::{AccountOptions, Accounts, account};
-use tactus_explain::witness;
+use tactus_explain::{WitnessedSample, witness};
 use tactus_model::experiment::Plan;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
@@ -165,7 +165,12 @@ fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Record
             is_recorded = true;
             let tasks = probe_tasks(cell, traced, &data.samples)?;
             let mut source = recording::held(data.recording)?;
-            recorded.samples.extend(witness(&mut source, tasks).or_internal()?);
+            let is_prepared = |sample: &WitnessedSample| {
+                let task = traced.tasks.iter().find(|task| task.task == sample.task);
+                task.is_none_or(|task| task.unprepared.binary_search(&sample.sample.due).is_err())
+            };
+            let witnessed = witness(&mut source, tasks).or_internal()?;
+            recorded.samples.extend(witnessed.into_iter().filter(is_prepared));
             if !part.programs.is_empty() && cell.traced_events.show_who_ran() {
                 source.rewind();
                 accounts.push(account(&mut source, &options).or_internal()?);

@@ -23,6 +23,8 @@ enum Role {
     Causes,
     /// Run one task of a probe
     Task,
+    /// Prepare the caches for the events of a task, which interrupt this process
+    Interrupted,
     /// Send the packets of the net probe's senders
     Relay,
     /// Run the workers of a load
@@ -33,6 +35,8 @@ enum Role {
     Guardian,
     /// Execute a command as soon as it has its reserve
     Reserved {
+        #[arg(long)]
+        parent: u32,
         #[arg(long)]
         lock_memory: bool,
         #[arg(last = true)]
@@ -46,6 +50,7 @@ impl InternalArguments {
         match self.role {
             Role::Cell | Role::Live | Role::Causes => true,
             Role::Task
+            | Role::Interrupted
             | Role::Relay
             | Role::Load
             | Role::LoadWorker
@@ -61,12 +66,13 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Live => tactus_lab::live::main().map_err(CommandError::internal),
         Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
+        Role::Interrupted => tactus_probe::interrupted_main().map_err(CommandError::internal),
         Role::Relay => tactus_probe::relay_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
         Role::Guardian => tactus_settings::guardian_main().map_err(CommandError::internal),
-        Role::Reserved { lock_memory, command } => {
-            Ok(tactus_app::reserve::become_command(command, *lock_memory)?)
+        Role::Reserved { parent, lock_memory, command } => {
+            Ok(tactus_app::reserve::become_command(*parent, command, *lock_memory)?)
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use tactus_app::need::{self, Answer, Question, TrialAnswer, TrialNews, TrialPlan};
+use tactus_app::need::{self, Answer, Question, ReserveCommand, TrialAnswer, TrialNews, TrialPlan};
 use tactus_app::plan::new_seed;
 use tactus_app::record::Wanted;
 use tactus_app::{Error, catalogue, files};
@@ -15,7 +15,6 @@ use tactus_explain::jobs::Aperiodic;
 use tactus_judge::need::{Arm, Asked, ThreadNeed};
 use tactus_model::load::Load;
 use tactus_model::recording::CallChains;
-use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
 use tactus_record::live::{Control, Source};
@@ -87,6 +86,9 @@ pub(crate) struct NeedArguments {
     /// Also write the reserves as a plan for `tactus admit`
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
+    /// Also write a self-contained HTML page that plots the CPU time of jobs
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     /// Also keep the recording, for `tactus explain --jobs`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -115,7 +117,8 @@ enum Line<'a> {
     Summary {
         aperiodic: &'a [Aperiodic],
         unseen: Vec<&'a str>,
-        commands: Vec<String>,
+        command: Option<&'a str>,
+        notes: &'a [String],
         summary: &'a RecordingSummary,
     },
 }
@@ -131,7 +134,7 @@ pub(crate) fn run(arguments: &NeedArguments) -> CommandResult {
         let hint = "name one: `tactus need -- COMMAND`, --pid PID, --name NAME or --cgroup PATH";
         return Err(Error::usage("no program is named").with_hint(hint).into());
     }
-    if let Some(path) = &arguments.plan {
+    for path in [&arguments.plan, &arguments.page].into_iter().flatten() {
         files::check(path)?;
     }
     let control = interruptible()?;
@@ -165,13 +168,20 @@ fn watch(
     let answer = need::measure(&arguments.wanted(duration), &target, &question, control, on_event)?;
     print_summary(&answer.summary, arguments.quietness);
     print_threads(&answer, arguments)?;
-    if arguments.trial && answer.threads.iter().any(|thread| thread.demand.reserve.is_ok()) {
-        try_out(&answer, arguments, control, command)?;
-    } else if arguments.trial {
-        say!("warning: there is no trial, since no thread has a reserve");
-    }
+    let has_reserve = answer.threads.iter().any(|thread| thread.demand.reserve.is_ok());
+    let trial = match arguments.trial {
+        true if has_reserve => Some(try_out(&answer, arguments, control, command)?),
+        true => {
+            say!("warning: there is no trial, since no thread has a reserve");
+            None
+        }
+        false => None,
+    };
     print_end(&answer, arguments)?;
     let planned = write_plan(&answer, arguments);
+    if let Some(path) = &arguments.page {
+        answer.write_page(path, &arguments.command, trial.as_ref())?;
+    }
     let unseen = answer.unseen.iter();
     let unseen: Vec<String> =
         unseen.map(|(name, hint)| format!("no thread `{name}` was seen; {hint}")).collect();
@@ -222,25 +232,6 @@ impl NeedArguments {
             source: self.source,
         })
     }
-
-    /// The command that runs the program with the reserve of a thread.
-    fn reserve_command(&self, thread: &ThreadNeed, reserve: Capacity) -> String {
-        let words = self.command.iter().map(|word| format::shell_word(&word.to_string_lossy()));
-        let words: Vec<String> = words.collect();
-        let program = if words.is_empty() { "COMMAND".to_owned() } else { words.join(" ") };
-        let name = format::shell_word(&format::printable(&thread.name));
-        format!("tactus reserve {reserve} --threads {name} -- {program}")
-    }
-
-    fn reserve_commands(&self, answer: &Answer) -> Vec<String> {
-        let reserved = answer
-            .threads
-            .iter()
-            .filter_map(|thread| Some(self.reserve_command(thread, thread.demand.reserve.ok()?)));
-        let mut commands: Vec<String> = reserved.collect();
-        commands.dedup();
-        commands
-    }
 }
 
 fn print_threads(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
@@ -252,20 +243,20 @@ fn print_threads(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
 }
 
 fn print_end(answer: &Answer, arguments: &NeedArguments) -> CommandResult {
-    let commands = arguments.reserve_commands(answer);
+    let ReserveCommand { line, notes } = answer.reserve_command(&arguments.command);
     if arguments.json {
         return Ok(write_line(&Line::Summary {
             aperiodic: &answer.aperiodic,
             unseen: answer.unseen.iter().map(|(name, _)| name.as_str()).collect(),
-            commands,
+            command: line.as_deref(),
+            notes: &notes,
             summary: &answer.summary,
         })?);
     }
-    let mut out = stdout();
-    if !commands.is_empty() {
-        writeln!(out)?;
+    notes.iter().for_each(|note| say!("warning: {note}"));
+    if let Some(line) = line {
+        writeln!(stdout(), "\n{line}")?;
     }
-    commands.iter().try_for_each(|command| writeln!(out, "{command}"))?;
     Ok(())
 }
 
@@ -286,7 +277,7 @@ fn try_out(
     arguments: &NeedArguments,
     control: &Control,
     command: &mut RecordedCommand,
-) -> CommandResult {
+) -> CommandResult<TrialAnswer> {
     let plan = arguments.trial_plan(&answer.threads)?;
     let on_news = |news: TrialNews<'_>| match news {
         TrialNews::Recording(event) => command.take(&event, None),
@@ -305,43 +296,21 @@ fn try_out(
     if let Some(reason) = &found.cut {
         say!("warning: the trial ended early: {reason}");
     }
-    if arguments.json {
-        return Ok(write_line(&Line::Trial(&found))?);
+    match arguments.json {
+        true => write_line(&Line::Trial(&found))?,
+        false => print_trial(answer, &found)?,
     }
-    print_trial(answer, &found, &plan)
+    Ok(found)
 }
 
-fn print_trial(answer: &Answer, found: &TrialAnswer, plan: &TrialPlan) -> CommandResult {
+fn print_trial(answer: &Answer, found: &TrialAnswer) -> CommandResult {
     let mut out = stdout();
     for trial in &found.trials {
         let Some(need) = answer.threads.iter().find(|need| need.thread == trial.thread) else {
             continue;
         };
-        let Ok(reserve) = need.demand.reserve else { continue };
-        let text = trial_text(&need.name, trial, reserve, &table_options());
-        writeln!(out, "\n{text}")?;
-        if trial.cost_max > reserve.cost()
-            && let Ok(larger) = need.demand.reserve_for_cost(trial.cost_max)
-        {
-            let cost = format::latency(trial.cost_max);
-            writeln!(
-                out,
-                "Under these loads, a job used up to {cost}, more than the reserve. fix: use {larger}"
-            )?;
-        }
+        writeln!(out, "\n{}", trial_text(need, trial, &table_options()))?;
     }
-    let steal: Nanos = found.windows.iter().filter_map(|window| window.steal).sum();
-    let lost: u64 = found.windows.iter().map(|window| window.lost).sum();
-    let pairs = format::counted(found.windows.len() as u64 / 2, "pair");
-    let promise = found.kept_by.as_deref().unwrap_or("nothing");
-    writeln!(
-        out,
-        "{pairs} of windows of {} in random order (seed {}). Steal time: {}. Lost events: {}. The \
-         reserves promised {promise}.",
-        format::span(plan.window),
-        found.seed,
-        format::latency(steal),
-        format::count(lost)
-    )?;
+    writeln!(out, "{}", found.conditions())?;
     Ok(())
 }

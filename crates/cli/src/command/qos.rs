@@ -112,6 +112,13 @@ fn text(status: &Status) -> String {
     for reserve in &status.reserves {
         text.push_str(&row(cells(reserve)));
     }
+    for reserve in status.reserves.iter().filter(|reserve| reserve.stuck > 0) {
+        text.push_str(&format!(
+            "stuck: the kernel had left thread {} throttled {}; the manager set its policy again\n",
+            reserve.thread,
+            format::counted(reserve.stuck.into(), "time"),
+        ));
+    }
     text
 }
 
@@ -126,15 +133,14 @@ fn cells(status: &ReserveStatus) -> [String; 8] {
         true => need.cost_min.to_string(),
         false => format!("{}-{most}", need.cost_min),
     };
-    let importance = need.importance.unwrap_or(tactus_qos::IMPORTANCE_USUAL);
     [
         status.reserve.0.to_string(),
         status.thread.to_string(),
-        status.name.clone(),
+        format::quoted(&status.name),
         status.user.to_string(),
         granted,
         asked,
-        importance.to_string(),
+        status.importance.to_string(),
         limited_by.to_owned(),
     ]
 }
@@ -184,10 +190,18 @@ mod tests {
             name: "player".to_owned(),
             user: 1000,
             need,
+            importance: 10,
             grant: Some(grant),
             measured: None,
+            stuck: 0,
         };
-        let second = ReserveStatus { reserve: ReserveId(2), grant: None, ..first.clone() };
+        let second = ReserveStatus {
+            reserve: ReserveId(2),
+            name: "a\nb".to_owned(),
+            grant: None,
+            stuck: 1,
+            ..first.clone()
+        };
         let status = Status {
             cpus: 2,
             capacity: 1.5,
@@ -203,7 +217,8 @@ mod tests {
             "30 % of a CPU granted of 150 % that may be reserved on 2 CPUs; minima 40 %, returning 10 %; 2 connections\n\
              reserve  thread    name              user    granted               asked                   weight  limited by\n\
              1        4711      player            1000    3ms/10ms              2ms-4ms                 10      machine\n\
-             2        4711      player            1000    waits                 2ms-4ms                 10      returns of others\n"
+             2        4711      a\\nb              1000    waits                 2ms-4ms                 10      returns of others\n\
+             stuck: the kernel had left thread 4711 throttled 1 time; the manager set its policy again\n"
         );
     }
 }

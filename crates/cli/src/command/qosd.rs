@@ -7,7 +7,7 @@ use tactus_app::{Error, ErrorKind};
 use tactus_model::format;
 use tactus_model::time::Nanos;
 use tactus_qos::SOCKET;
-use tactus_qosd::{BadLedger, ManagerHandle, NotStarted, POLICY, Places, Policy, STATE};
+use tactus_qosd::{BadLedger, ManagerHandle, NotStarted, POLICY, Places, Policy, Report, STATE};
 use tactus_rtkit::{Bus, Managed, Served};
 
 use crate::error::{CommandError, CommandResult};
@@ -79,7 +79,19 @@ pub(crate) fn run(arguments: &QosdArguments) -> CommandResult {
     arguments
         .quietness
         .note(format_args!("serving {socket}; {capacity} of a CPU may be reserved, of {cpus}"));
-    server.run(arguments.idle_exit).map_err(CommandError::internal)
+    server.run(arguments.idle_exit, print).map_err(CommandError::internal)
+}
+
+/// Prints what happens while the manager runs.
+fn print(report: Report) {
+    match report {
+        Report::Freed { thread, name, count } => say!(
+            "warning: the kernel had left thread {} ({}) throttled; its policy was set again ({} since the start)",
+            thread.0,
+            format::quoted(&name),
+            format::counted(count, "time"),
+        ),
+    }
 }
 
 /// Serves rtkit's interface until the result is dropped.

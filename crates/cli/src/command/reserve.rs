@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use tactus_app::reserve;
+use tactus_app::{Error, reserve};
 use tactus_model::reserve::{Capacity, RefusedRung, ReserveUsage, Rung};
-use tactus_report::reserve_text;
-use tactus_reserve::program::{Control, Event, Threads, Wanted};
+use tactus_report::{format, reserve_text};
+use tactus_reserve::program::{Change, Control, Event, Share, Threads, Wanted, Which};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
@@ -31,16 +31,18 @@ use crate::terminal::{say, stdout, table_options};
 /// are passed on. If tactus is killed (SIGKILL), the program continues without its reserve.
 ///
 /// Examples: tactus reserve 3ms/10ms --page use.html -- ./control;
+/// tactus reserve --threads audio=2ms/10ms,video=5ms/40ms -- ./player;
 /// tactus reserve --adjust 4711 4ms/10ms
 #[derive(Args)]
 pub(crate) struct ReserveArguments {
-    /// CPU time and period of each thread: C/T or C/T:D
+    /// CPU time and period of each thread: C/T or C/T:D; needed unless --threads gives each its own
     #[arg(value_name = "CAPACITY")]
-    capacity: Capacity,
+    capacity: Option<Capacity>,
     /// Change the capacity of a program that runs under `tactus reserve`, by its process ID
-    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "threads", "rung", "exclusive", "lock_memory", "page"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "rung", "exclusive", "lock_memory", "page"])]
     adjust: Option<u32>,
-    /// Threads that get the capacity, each its own: main, all, or names separated by commas
+    /// Threads that get the capacity, each its own: main, all, or names separated by commas, e.g.
+    /// audio,video; a name can have its own capacity: audio=2ms/10ms
     #[arg(long, value_name = "THREADS", default_value = "main")]
     threads: Threads,
     /// Use only this rung; may be repeated [default: the best that is permitted]
@@ -77,12 +79,11 @@ struct Result<'a> {
 }
 
 pub(crate) fn run(arguments: &ReserveArguments) -> CommandResult {
+    let shares = arguments.shares()?;
     if let Some(process) = arguments.adjust {
-        reserve::adjust(process, arguments.capacity)?;
-        let capacity = arguments.capacity;
-        arguments.quietness.note(format_args!("process {process} has {capacity} now"));
-        return Ok(());
+        return adjust(process, &shares, arguments.quietness);
     }
+    let wanted = arguments.wanted(shares)?;
     let control = Control::new();
     let interrupter = control.interrupter();
     // A signal from the terminal reaches the program too.
@@ -91,7 +92,6 @@ pub(crate) fn run(arguments: &ReserveArguments) -> CommandResult {
             interrupter.interrupt(request.signal);
         }
     })?;
-    let wanted = arguments.wanted();
     let on_event = |event| print_event(&event, arguments);
     let (usage, status) = reserve::run(&wanted, arguments.page.as_deref(), control, on_event)?;
     let did_not_run = matches!(status.code(), Some(126 | 127)) && usage.threads.len() < 2;
@@ -100,26 +100,93 @@ pub(crate) fn run(arguments: &ReserveArguments) -> CommandResult {
     } else if !did_not_run {
         write!(stdout(), "{}", reserve_text(&usage, &table_options()))?;
     }
-    succeeded(status)
+    // What was measured is printed by now, whatever becomes of the page.
+    let page = arguments.page.as_deref().map(|path| reserve::write_page(path, &usage));
+    match (page, succeeded(status)) {
+        (Some(Err(error)), Ok(())) => Err(error.into()),
+        (Some(Err(error)), failed) => {
+            say!("error: {error}");
+            failed
+        }
+        (_, ended) => ended,
+    }
+}
+
+/// Changes the capacities of a running program.
+fn adjust(process: u32, shares: &[Share], quietness: Quietness) -> CommandResult {
+    for Share { which, capacity } in shares {
+        let thread = match which {
+            Which::Named(name) => Some(name.clone()),
+            Which::All | Which::Main => None,
+        };
+        let change = Change { thread, capacity: *capacity };
+        reserve::adjust(process, &change)?;
+        quietness.note(format_args!("{}", changed(&format!("process {process}"), &change)));
+    }
+    Ok(())
+}
+
+/// That a program has another capacity now.
+fn changed(program: &str, change: &Change) -> String {
+    let Change { thread, capacity } = change;
+    match thread {
+        Some(name) => {
+            format!("{program} has {capacity} for its threads `{}` now", format::printable(name))
+        }
+        None => format!("{program} has {capacity} now"),
+    }
 }
 
 impl ReserveArguments {
-    fn wanted(&self) -> Wanted {
-        let rungs: Vec<Rung> = match &*self.rung {
-            [] => Rung::ALL
-                .iter()
-                .copied()
-                .filter(|rung| *rung != Rung::Partitioned || self.exclusive.is_some())
-                .collect(),
-            asked => Rung::ALL.iter().copied().filter(|rung| asked.contains(rung)).collect(),
-        };
-        Wanted {
+    fn shares(&self) -> CommandResult<Vec<Share>> {
+        let shares = self.threads.shares(self.capacity);
+        Ok(shares.map_err(|error| {
+            Error::usage(error.to_string())
+                .with_hint("tactus reserve 3ms/10ms …, or --threads NAME=3ms/10ms")
+        })?)
+    }
+
+    fn wanted(&self, shares: Vec<Share>) -> CommandResult<Wanted> {
+        if let (Some(cpu), false) = (self.exclusive, self.permits(Rung::Partitioned)) {
+            let rungs: Vec<&str> = self.rung.iter().map(|rung| rung.word()).collect();
+            let message = format!("CPU {cpu} cannot be set aside by rung {}", rungs.join(", "));
+            let hint = "leave out --rung, or add --rung partitioned";
+            return Err(Error::usage(message).with_hint(hint).into());
+        }
+        let rungs = Rung::ALL.iter().copied().filter(|rung| self.permits(*rung)).collect();
+        Ok(Wanted {
             command: self.command.clone(),
-            capacity: self.capacity,
-            threads: self.threads.clone(),
+            shares,
             rungs,
             exclusive: self.exclusive,
             lock_memory: self.lock_memory,
+        })
+    }
+
+    /// What its process gets, after its number. Threads with a name get it when they have the name.
+    fn what_it_gets(&self) -> String {
+        let given = self.shares().unwrap_or_default();
+        let each: Vec<String> = given
+            .iter()
+            .map(|Share { which, capacity }| match which {
+                Which::Main => format!(" has {capacity}"),
+                Which::All => format!(" has {capacity} for each thread"),
+                Which::Named(name) => {
+                    format!(" {capacity} for threads named `{}`", format::printable(name))
+                }
+            })
+            .collect();
+        match &self.threads {
+            Threads::Named(_) => format!(" gets{}", each.join(",")),
+            Threads::All | Threads::Main => each.concat(),
+        }
+    }
+
+    /// Whether to try a rung.
+    fn permits(&self, rung: Rung) -> bool {
+        match &*self.rung {
+            [] => rung != Rung::Partitioned || self.exclusive.is_some(),
+            asked => asked.contains(&rung),
         }
     }
 }
@@ -127,16 +194,17 @@ impl ReserveArguments {
 fn print_event(event: &Event, arguments: &ReserveArguments) {
     match event {
         Event::Started { process, rung, refused, largest_cost, is_adjustable } => {
-            let capacity = arguments.capacity;
             for refused in refused {
                 say!("{}", refusal(refused));
             }
-            if let Some(cost) = largest_cost {
-                say!("hint: the largest cost in {} that fits now is {cost}", capacity.period());
+            if let Some((cost, first)) = largest_cost.zip(arguments.shares().ok()) {
+                let period = first[0].capacity.period();
+                say!("hint: the largest cost in {period} that fits now is {cost}");
             }
+            let promise = rung.promise();
             arguments.quietness.note(format_args!(
-                "process {process} has {capacity} by rung {rung}: {}",
-                rung.promise()
+                "process {process}{} by rung {rung}: {promise}",
+                arguments.what_it_gets()
             ));
             if !is_adjustable {
                 arguments
@@ -145,8 +213,13 @@ fn print_event(event: &Event, arguments: &ReserveArguments) {
             }
         }
         Event::Warning(text) => say!("warning: {text}"),
-        Event::Changed(capacity) => {
-            arguments.quietness.note(format_args!("the program has {capacity} now"));
+        Event::Granted { thread, name, capacity } => {
+            arguments
+                .quietness
+                .note(format_args!("thread {thread} ({}) has {capacity}", format::printable(name)));
+        }
+        Event::Changed(change) => {
+            arguments.quietness.note(format_args!("{}", changed("the program", change)));
         }
         Event::Ended(_) => {}
     }

@@ -109,6 +109,28 @@ fn needs_root_a_recording_that_fills_the_disk_is_an_error_and_keeps_its_beginnin
 }
 
 #[test]
+fn needs_root_a_page_that_cannot_be_written_costs_no_result_and_no_exit_code() {
+    let tactus = Tactus::new();
+    let Some(disk) = SmallDisk::mount(&tactus, "64k") else { return };
+    let page = disk.path("use.html");
+    fs::write(&page, "an earlier one").unwrap();
+    let filler = disk.fill();
+    let page_option = page.display().to_string();
+    let run = |script: &str| {
+        let options = ["reserve", "1ms/10ms", "--rung", "measured", "--page", &page_option];
+        let output = tactus.run(&[&options[..], &["--", "sh", "-c", script]].concat());
+        assert!(text(&output.stdout).contains("used "), "{}", text(&output.stdout));
+        let error = text(&output.stderr);
+        assert!(error.contains("No space left on device"), "{error}");
+        output.status.code()
+    };
+    assert_eq!((run("exit 7"), run("true")), (Some(7), Some(3)));
+    assert_eq!(fs::read(&page).unwrap(), b"an earlier one");
+    fs::remove_file(filler).unwrap();
+    assert_eq!(names(&disk.0), ["use.html"]);
+}
+
+#[test]
 fn needs_root_the_flight_recorder_survives_a_full_disk() {
     let tactus = Tactus::new();
     let Some(disk) = SmallDisk::mount(&tactus, "64m") else { return };

@@ -13,6 +13,7 @@ mod imported;
 mod judged;
 mod killed;
 mod lab;
+mod lint;
 mod need;
 mod qosd;
 mod quanta;

@@ -38,7 +38,8 @@ fn needs_tracing_each_periodic_thread_has_its_reserve_and_the_plan_is_read_by_ad
     let Some(program) = planted(&tactus) else { return };
     let plan = tactus.folder().join("plan.toml").display().to_string();
     let threads = ["2", "0", "steady:10000:1000:1000:1", "modes:20000:500:2000:5"];
-    let command = ["need", "--json", "--plan", &plan, "--", &program];
+    let page = tactus.folder().join("need.html").display().to_string();
+    let command = ["need", "--json", "--plan", &plan, "--page", &page, "--", &program];
     let output = tactus.succeed(&[&command[..], &threads[..]].concat());
     let lines = lines(&output);
     for (name, period, cost) in [("steady", 10, 1000), ("modes", 20, 2000)] {
@@ -51,11 +52,12 @@ fn needs_tracing_each_periodic_thread_has_its_reserve_and_the_plan_is_read_by_ad
         assert!(demand["reserve"]["Ok"].is_string(), "{demand}");
     }
     let summary = lines.iter().find(|line| line["kind"] == "summary").unwrap();
-    let commands = summary["commands"].as_array().unwrap();
-    assert!(commands.iter().any(|command| {
-        let command = command.as_str().unwrap();
-        command.starts_with("tactus reserve ") && command.contains("/10ms --threads steady -- ")
-    }));
+    let command = summary["command"].as_str().unwrap();
+    assert!(command.starts_with("tactus reserve --threads modes="), "{command}");
+    assert!(command.contains("ms/20ms,steady=") && command.contains("ms/10ms -- "), "{command}");
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("tactus reserve --threads modes="), "{page}");
     let text = std::fs::read_to_string(&plan).unwrap();
     assert_eq!(Plan::parse(&text).unwrap().tasks.len(), 2, "{text}");
     assert!(tactus.succeed(&["admit", &plan]).contains("admitted"));
@@ -77,6 +79,25 @@ fn needs_tracing_a_program_without_a_period_gets_no_reserve_and_a_fix() {
     let brief = ["need", "--", &program, "1", "0", "brief:90000:100:100:1"];
     let output = tactus.succeed(&brief);
     assert!(output.contains("a reserve needs at least 20"), "{output}");
+}
+
+#[test]
+fn needs_tracing_a_period_that_does_not_fit_names_the_median() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let Some(program) = planted(&tactus) else { return };
+    let threads = ["1", "0", "steady:10000:500:500:1"];
+    let with = |options: &[&str]| {
+        let all = [&["need", "--period", "13ms"], options, &["--", &program], &threads];
+        tactus.succeed(&all.concat()).replace('\u{202f}', " ")
+    };
+    let output = with(&[]);
+    assert!(output.contains("does not have the period 13.0 ms"), "{output}");
+    assert!(output.contains("Their median is 10.0 ms"), "{output}");
+    let output = with(&["--thread", "steady"]);
+    assert!(output.contains("warning: the median of the spacings is 10.0 ms"), "{output}");
 }
 
 #[test]

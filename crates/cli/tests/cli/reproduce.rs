@@ -84,6 +84,41 @@ fn an_existing_run_is_compared_with_the_paper() {
 }
 
 #[test]
+fn kinds_of_dirt_are_samples_of_one_cell() {
+    let tactus = Tactus::new();
+    tactus.succeed(&[
+        "measure",
+        "papers/address-spaces",
+        "--interrupted",
+        "process",
+        "--sleep",
+        "nanosleep",
+        "--load",
+        "idle",
+        "--rounds",
+        "1",
+        "--warmup",
+        "10ms",
+        "--duration",
+        "1500ms",
+        "--traced",
+        "0s",
+        "--no-page",
+    ]);
+    let from = ["reproduce", "address-spaces", "--from", "last", "--json", "--no-page"];
+    let line = tactus.succeed(&from);
+    let result: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    let views = result["parts"][0]["views"].as_array().unwrap();
+    let rows = views.iter().flat_map(|view| view["rows"].as_array().unwrap());
+    let of_process: Vec<&str> = rows
+        .filter(|row| row["measure"] == "wakeup-latency")
+        .filter_map(|row| row["cell"].as_str())
+        .collect();
+    assert!(of_process.contains(&"other process, clean"), "{line}");
+    assert!(of_process.iter().all(|cell| cell.starts_with("other process")), "{of_process:?}");
+}
+
+#[test]
 fn kernels_are_an_axis_of_the_experiment_of_a_paper() {
     let tactus = Tactus::new();
     let arguments = "reproduce latency-method --plan-only --json --kernel debian:preempt=none \

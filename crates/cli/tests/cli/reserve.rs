@@ -19,6 +19,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Computes for some 300 ms of CPU time in the shell itself.
 const COMPUTE: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
 
+/// The child of a process with this name, as soon as it has it.
+fn child_named(process: u32, wanted: &str) -> u32 {
+    let children = format!("/proc/{process}/task/{process}/children");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let listed = fs::read_to_string(&children).unwrap_or_default();
+        let child = listed.split_whitespace().find(|child| name(child).as_deref() == Some(wanted));
+        if let Some(child) = child {
+            return child.parse().unwrap();
+        }
+        assert!(Instant::now() < until, "there is no child {wanted}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Starts a sleeper under a reserve by one rung; the process ID of the sleeper, if it is granted.
 fn start(tactus: &Tactus, rung: &str) -> Option<(Child, u32)> {
     let arguments = ["reserve", "2ms/20ms", "--rung", rung, "--", "sleep", "60"];
@@ -177,9 +192,21 @@ fn needs_root_a_running_program_gets_another_capacity_and_keeps_it_after_a_refus
     tactus.require_nothing_left();
 }
 
-#[test]
-fn needs_root_every_thread_or_only_named_threads_get_the_capacity() {
-    const THREADS: &str = "
+/// The Python interpreter itself, not a script that starts it; `None` if there is none.
+#[track_caller]
+fn python() -> Option<String> {
+    let python = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    match python.ok().filter(|output| output.status.success()) {
+        Some(python) => Some(text(&python.stdout).trim().to_owned()),
+        None => {
+            skip(Need::Peers, "python3 does not run");
+            None
+        }
+    }
+}
+
+/// Two threads with names.
+const THREADS: &str = "
 import threading, time, ctypes
 def work(name):
     ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
@@ -187,12 +214,159 @@ def work(name):
 for name in (b'audio', b'video'):
     threading.Thread(target=work, args=(name,)).start()
 ";
+
+/// The result of a program under a reserve, and what was reported; `None` if it is refused.
+#[track_caller]
+fn result(tactus: &Tactus, options: &[&str], command: &[&str]) -> Option<(Value, String)> {
+    let output = tactus.run(&[&["reserve", "--json"], options, &["--"], command].concat());
+    let reported = text(&output.stderr);
+    granted(&output).then(|| {
+        let result = serde_json::from_slice(&output.stdout);
+        (result.unwrap_or_else(|error| panic!("{error}: {reported}")), reported)
+    })
+}
+
+#[test]
+fn needs_root_a_name_that_no_thread_has_is_reported_with_the_nearest() {
     let tactus = Tactus::new();
-    let python = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-    let Some(python) = python.ok().filter(|output| output.status.success()) else {
-        return skip(Need::Peers, "python3 does not run");
+    let Some(python) = python() else { return };
+    let options = ["1ms/50ms", "--rung", "deadline", "--threads", "audoi"];
+    let found = result(&tactus, &options, &[&python, "-c", THREADS]);
+    let Some((result, reported)) = found else { return };
+    assert_eq!(result["threads"].as_array().unwrap().len(), 0, "{result}");
+    let without = result["without"][0].as_str().unwrap();
+    assert_eq!(without, "no thread had the name `audoi`: did you mean `audio`?");
+    assert!(!reported.contains(" has 1ms/50ms"), "{reported}");
+    assert!(reported.contains("gets 1ms/50ms for threads named `audoi`"), "{reported}");
+}
+
+#[test]
+fn needs_root_each_name_can_have_its_own_capacity_which_is_changed_by_its_name() {
+    let tactus = Tactus::new();
+    let Some(python) = python() else { return };
+    let options = ["--rung", "deadline", "--threads", "audio=1ms/50ms,video=2ms/40ms"];
+    let found = result(&tactus, &options, &[&python, "-c", THREADS]);
+    let Some((result, reported)) = found else { return };
+    let capacity = |name: &str| {
+        let threads = result["threads"].as_array().unwrap();
+        let thread = threads.iter().find(|thread| thread["name"] == name);
+        thread.unwrap_or_else(|| panic!("{name}: {result}"))["capacity"].clone()
     };
-    let python = text(&python.stdout).trim().to_owned();
+    assert_eq!((capacity("audio"), capacity("video")), ("1ms/50ms".into(), "2ms/40ms".into()));
+    assert!(result["capacity"].is_null(), "{result}");
+    assert!(reported.contains("(video) has 2ms/40ms"), "{reported}");
+    let error = tactus.fail(2, &["reserve", "--threads", "audio=1ms/50ms,video", "--", "true"]);
+    assert!(error.contains("no capacity is given for thread `video`"), "{error}");
+    tactus.fail(2, &["reserve", "--threads", "audio=2ms/1ms", "--", "true"]);
+    tactus.fail(2, &["reserve", "1ms/10ms", "--threads", "", "--", "true"]);
+}
+
+#[test]
+fn needs_root_a_thread_that_was_refused_is_tried_again() {
+    let tactus = Tactus::new();
+    let Some(python) = python() else { return };
+    // Each wants most of a CPU. The first ones end, and the last one lives longer.
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let threads = format!(
+        "
+import threading, time, ctypes
+def work(seconds):
+    ctypes.CDLL(None).prctl(15, b'worker', 0, 0, 0)
+    time.sleep(seconds)
+for number in range({cpus} + 1):
+    threading.Thread(target=work, args=(8 if number == {cpus} else 2,)).start()
+    time.sleep(0.1)
+"
+    );
+    let options = ["18ms/20ms", "--rung", "deadline", "--threads", "worker"];
+    let found = result(&tactus, &options, &[&python, "-c", &threads]);
+    let Some((result, reported)) = found else { return };
+    assert!(reported.contains("(worker) has no reserve: "), "{reported}");
+    assert_eq!(result["without"], Value::Array(Vec::new()), "{reported}");
+    assert_eq!(result["threads"].as_array().unwrap().len(), cpus + 1, "{reported}");
+}
+
+#[test]
+fn a_first_thread_that_ends_before_the_others_is_listed_once() {
+    let tactus = Tactus::new();
+    let Some(python) = python() else { return };
+    let program = "
+import threading, time, ctypes
+threading.Thread(target=lambda: time.sleep(0.5)).start()
+ctypes.CDLL(None).pthread_exit(None)
+";
+    let options = ["1ms/20ms", "--rung", "measured", "--threads", "all"];
+    let found = result(&tactus, &options, &[&python, "-c", program]);
+    let Some((result, _)) = found else { return };
+    let threads = result["threads"].as_array().unwrap();
+    assert_eq!(threads.len(), 2, "{threads:?}");
+}
+
+#[test]
+fn a_cpu_that_no_chosen_rung_sets_aside_is_refused() {
+    let tactus = Tactus::new();
+    let arguments = ["reserve", "1ms/10ms", "--exclusive", "0", "--rung", "deadline", "--", "true"];
+    let error = tactus.fail(2, &arguments);
+    assert!(error.contains("CPU 0 cannot be set aside by rung deadline"), "{error}");
+    assert!(error.contains("--rung partitioned"), "{error}");
+}
+
+#[test]
+fn needs_root_only_its_user_and_root_change_a_reserve() {
+    let tactus = Tactus::new();
+    let arguments = ["reserve", "2ms/20ms", "--rung", "measured", "--", "sleep", "60"];
+    let mut supervisor = tactus.command(&arguments);
+    let mut supervisor = supervisor.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let sleeper = child_named(supervisor.id(), "sleep");
+    let change = tactus.command(&["reserve", "--adjust", &sleeper.to_string(), "1ms/20ms"]);
+    let change = as_nobody(change);
+    let change = change.and_then(|mut change| change.output().ok());
+    match change.map(|output| (output.status.code(), text(&output.stderr))) {
+        Some((code, error)) if !error.contains("Permission denied") => {
+            assert!(error.contains("belongs to another user"), "{error}");
+            assert_eq!(code, Some(3));
+        }
+        other => skip(Need::Root, format!("the command does not run as another user: {other:?}")),
+    }
+    tactus_sys::process::kill(sleeper).unwrap();
+    assert_eq!(supervisor.wait().unwrap().code(), Some(137));
+}
+
+/// A command as another user; `None` without the right to that.
+fn as_nobody(mut command: Command) -> Option<Command> {
+    use std::os::unix::process::CommandExt as _;
+    let is_root = tactus_sys::process::effective_user() == 0;
+    is_root.then(|| {
+        command.uid(65534).gid(65534);
+        command
+    })
+}
+
+#[test]
+fn needs_root_throttled_time_is_reported() {
+    let tactus = Tactus::new();
+    for rung in ["deadline", "group"] {
+        let options = ["5ms/40ms", "--rung", rung];
+        let Some((result, _)) = result(&tactus, &options, &["sh", "-c", COMPUTE]) else { continue };
+        let windows = result["threads"][0]["history"]["windows"].as_array().unwrap();
+        let sum = |of: &str| -> u64 {
+            let throttled = windows.iter().filter(|one| one["overruns"].as_u64() > Some(0));
+            throttled.map(|one| one[of].as_u64().unwrap()).sum()
+        };
+        // It is always ready, so what it does not use of these windows it waits for; what it waits
+        // for in the first is known at the end of the second.
+        let throttled = windows.iter().filter(|one| one["overruns"].as_u64() > Some(0)).count();
+        let window = result["threads"][0]["history"]["window"].as_u64().unwrap();
+        let all = window * throttled.saturating_sub(2) as u64;
+        assert!(sum("used") + sum("waited") >= all * 9 / 10, "{rung}: {windows:?}");
+        assert!(sum("waited") > sum("used"), "{rung}: {windows:?}");
+    }
+}
+
+#[test]
+fn needs_root_every_thread_or_only_named_threads_get_the_capacity() {
+    let tactus = Tactus::new();
+    let Some(python) = python() else { return };
     for (which, expected) in [("all", 3), ("audio", 1)] {
         let arguments = ["reserve", "1ms/50ms", "--rung", "deadline", "--threads", which, "--json"];
         let output = tactus.run(&[&arguments[..], &["--", &python, "-c", THREADS]].concat());

@@ -160,6 +160,27 @@ pub const PLANS: &[Plan] = &[
         faults: &[NONE, command(Signal::KILL), killed("cell"), killed("relay"), EVERYTHING],
     },
     Plan {
+        name: "interrupted measure",
+        arguments: &[
+            "measure",
+            "--interrupted",
+            "process",
+            "--dirt",
+            "l2",
+            "--load",
+            "idle",
+            "--duration",
+            "300ms",
+            "--traced",
+            "0s",
+            "--warmup",
+            "0ns",
+            "--no-page",
+        ],
+        length_ms: 400,
+        faults: &[NONE, command(Signal::KILL), killed("cell"), killed("interrupted"), EVERYTHING],
+    },
+    Plan {
         name: "traced measure",
         arguments: &[
             "measure",

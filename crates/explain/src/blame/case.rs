@@ -17,6 +17,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) log: Excerpt<'a>,
     pub(crate) machine: &'a Machine,
     pub(crate) names: &'a Dictionary,
+    /// The process of the late thread, if others with its name are to be distinguished from it.
+    pub(crate) late: Option<ProcessId>,
 }
 
 /// A stretch of a CPU's time and the slice that covers it, if any.
@@ -84,7 +86,7 @@ impl Scene<'_> {
         }
         Culprit {
             name: self.names.name(name).to_owned(),
-            process: super::process(thread, name, self.machine, self.names),
+            process: super::process(thread, name, self.late, self.machine, self.names),
             thread: Some(thread),
             priority,
             base,
@@ -99,7 +101,7 @@ impl Scene<'_> {
 
     /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
-        super::culprit(thread, self.machine, self.names)
+        super::culprit(thread, self.late, self.machine, self.names)
     }
 }
 

@@ -374,7 +374,7 @@ mod tests {
             }
             prop_assert!(log.whole().blocks(0).len() > 1);
             let machine = Machine::new(&about());
-            let scene = Scene { log: log.whole(), machine: &machine, names: &names };
+            let scene = Scene { log: log.whole(), machine: &machine, names: &names, late: None };
             let absence = absence(waiter, from, to);
             let (from, to) = (at(from), at(to));
             let mut by_blocks = Case::new(&scene, from, to);

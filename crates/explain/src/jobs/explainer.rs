@@ -2,36 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use tactus_model::recording::{About, Dictionary, Event, Lost, NameId, Priority, ThreadId};
+use tactus_model::recording::{
+    About, Dictionary, Event, EventKind, Lost, NameId, Priority, ThreadId,
+};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::cpu_time::{CpuTime, CpuTimes};
-use super::division::{BlockedRows, Course};
 use super::finder::{Rhythms, Schedule, Schedules};
-use super::period::Period;
-use super::segments::{JobSegment, JobSegments};
-use super::turn::{Heard, JobMark, Source, Turn};
-use super::{
-    Aperiodic, DoneJob, DueBy, JobDivision, JobExplanation, JobOptions, JobSegmentHistogram, Jobs,
-    LateJob,
-};
-use crate::blame::{self, Scene};
+use super::ledger::Course;
+use super::thread::{Job, OpenJob, Thread};
+use super::turn::{Heard, JobMark, Turn};
+use super::{Aperiodic, DoneJob, JobDivision, JobExplanation, JobOptions, Jobs, LateJob};
+use crate::blame::Scene;
 use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
 use crate::explanation::ExplainedSample;
-use crate::lengths::Lengths;
 use crate::log::Log;
-use crate::machine::{Absence, Machine};
+use crate::machine::Machine;
 use crate::number_map::NumberMap;
-use crate::outcome::MatchOutcome;
-use crate::tally::Tally;
-use crate::task::Options;
+use crate::thread_time::absences;
 use crate::timeline::{Moment, draw, marks};
-
-/// The number of the last wakeups by which the due times of a regularly woken thread are
-/// aligned.
-pub const GRID: usize = 32;
 
 /// The number of spacings from which a period is learned while events come in.
 pub const LEARNED: usize = 16;
@@ -50,12 +41,9 @@ const UNDETAILED_WORST: usize = 3;
 /// in it would show.
 const OPEN_MAX: usize = 1 << 14;
 
-/// How many absences of a thread are kept within one job; time of earlier ones counts as an
-/// unexplained gap.
-const ABSENCES_MAX: usize = 1 << 12;
-
-/// The longest time from now back to the beginning of an open job for which events are kept.
-/// A thread with a longer period sleeps most of the time.
+/// The longest time from now back to the due time of an open job for which events are kept. What
+/// a thread did earlier, the ledger of its late jobs has divided already; a thread with a longer
+/// period sleeps most of the time.
 const LOOKBACK: Nanos = Nanos::from_secs(10);
 
 /// Explains the jobs of periodic threads.
@@ -89,59 +77,6 @@ pub struct JobExplainer {
     done: Option<Vec<DoneJob>>,
     /// What the periodic threads have used.
     used: CpuTimes,
-}
-
-/// A periodic thread.
-#[derive(Debug)]
-struct Thread {
-    name: NameId,
-    priority: Priority,
-    schedule: Schedule,
-    deadline: Nanos,
-    grid: Grid,
-    /// The job that is not done.
-    job: Option<Job>,
-    /// The last time at which the thread itself marked the end of a job, and what it had used.
-    ended: Option<(Instant<Monotonic>, CpuTime)>,
-    /// Its absences since that job was due.
-    absences: Vec<Absence>,
-    /// The CPU to which it came last.
-    cpu: Option<u32>,
-    jobs: u64,
-    missed: u64,
-    void: u64,
-    lengths: Lengths,
-    segments: [Lengths; 5],
-    late_time: JobSegments,
-    blocked: BlockedRows,
-    tally: Tally,
-}
-
-/// A job that is not done.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    due: Instant<Monotonic>,
-    /// When the thread was done with the previous job.
-    free: Instant<Monotonic>,
-    started: Instant<Monotonic>,
-    outcome: MatchOutcome,
-    /// The number of due times just before it for which there is no job.
-    missed: u64,
-    /// What the thread had used when it began.
-    used_before: CpuTime,
-}
-
-/// A late job that is not divided among causes yet.
-#[derive(Debug)]
-struct OpenJob {
-    thread: ThreadId,
-    job: Job,
-    done: Instant<Monotonic>,
-    /// Its index among the jobs of its thread.
-    index: u64,
-    segments: JobSegments,
-    absences: Vec<Absence>,
-    cpu: Option<u32>,
 }
 
 impl JobExplainer {
@@ -213,8 +148,19 @@ impl JobExplainer {
         {
             thread.come_back(absence);
         }
+        if let Some(armed) = heard.cancelled
+            && armed.by == event.thread
+            && let Some(thread) = self.threads.get_mut(&event.thread.0)
+        {
+            thread.give_up(&armed);
+        }
+        if let EventKind::Exit { thread: number } = event.kind
+            && let Some(thread) = self.threads.get_mut(&number.0)
+        {
+            self.open.extend(thread.exit(number, event.at));
+        }
         if self.log.has_enough() {
-            self.forget();
+            self.forget(names);
         }
     }
 
@@ -235,11 +181,16 @@ impl JobExplainer {
         self.done.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Divides the late jobs that are still open, and returns the result.
+    /// Divides the late jobs that are still open, those included that are late already and not
+    /// done, and returns the result.
     pub fn finish(mut self, names: &Dictionary) -> Jobs {
+        for (number, thread) in &mut self.threads {
+            self.open.extend(thread.stop(ThreadId(*number), &self.machine));
+        }
         while !self.open.is_empty() {
             self.divide_next(names);
         }
+        self.draw_before(self.machine.now(), names);
         let machine = &self.machine;
         let without = self.schedules.without.iter().map(|(thread, reason)| (*thread, *reason));
         let unlearned = self.learning.iter().flat_map(|rhythms| rhythms.without(self.options));
@@ -323,33 +274,35 @@ impl JobExplainer {
     fn divide_next(&mut self, names: &Dictionary) {
         let Some(open) = self.open.pop_front() else { return };
         let Some(thread) = self.threads.get_mut(&open.thread.0) else { return };
-        let OpenJob { job: Job { due, free, started, outcome, .. }, done, segments, .. } = open;
-        let scene = Scene { log: self.log.since(due), machine: &self.machine, names };
+        let OpenJob { job: Job { due, free, started, outcome, .. }, done, end, segments, .. } =
+            open;
+        let late = names.process_of(open.thread);
+        let scene = Scene { log: self.log.since(due), machine: &self.machine, names, late };
         let (absences, cpu) = (&open.absences[..], open.cpu);
         let course = Course { thread: open.thread, due, free, started, done, absences, cpu };
-        let (parts, stretches) = course.divide(&scene);
-        let division = JobDivision::of(segments, &stretches, &scene, self.started);
+        thread.ledger.take(&course, &scene);
         thread.late_time = thread.late_time.plus(&segments);
-        thread.blocked.add(&stretches, &scene);
         let mut explained = ExplainedSample {
             task: 0,
             index: open.index,
             sample: Sample { due: due - self.started, came: done - self.started },
             outcome,
             segments: None,
-            job: Some(division.clone()),
+            job: None,
             circumstance: Circumstance::default(),
-            parts,
+            parts: Vec::new(),
             timeline: None,
         };
-        let is_detailed = thread.tally.late_time() >= self.detailed_from;
-        if is_detailed && thread.tally.would_draw(&explained) {
-            let mut marks = marks(due, done, &open.absences, &[], &[]);
-            // The end of a job is a switch to another thread.
-            marks.retain(|mark| mark.moment != Moment::Came);
-            explained.timeline = Some(draw(&scene, due, done, open.thread, marks));
+        if self.late.is_some() || thread.tally.would_keep(&explained) {
+            explained.parts = thread.ledger.parts();
+            let blocked = thread.ledger.longest_sleep(&scene, self.started);
+            explained.job = Some(JobDivision { segments, blocked, end });
+        } else {
+            explained.parts = thread.ledger.named().parts();
         }
-        if let Some(late) = &mut self.late {
+        if let Some(late) = &mut self.late
+            && let Some(division) = &explained.job
+        {
             late.push(LateJob {
                 thread: open.thread,
                 name: names.name(thread.name).to_owned(),
@@ -357,13 +310,13 @@ impl JobExplainer {
                 due,
                 done,
                 deadline: thread.deadline,
-                division,
+                division: division.clone(),
                 parts: explained.parts.clone(),
             });
         }
         self.log.learn(open.thread, &explained.parts);
-        thread.tally.take(explained);
-        if is_detailed {
+        thread.tally.take_named(explained, thread.ledger.named());
+        if thread.tally.late_time() >= self.detailed_from {
             self.detailed.insert(open.thread.0);
         } else {
             thread.tally.shorten(UNDETAILED_WORST);
@@ -391,9 +344,10 @@ impl JobExplainer {
         self.detailed_from = ranked.last().map_or(Nanos::ZERO, |(late, _)| *late);
     }
 
-    /// Leaves the late jobs that are still open undivided; they are counted. For a reader that
-    /// has no time for them.
+    /// Leaves the late jobs that are still open undivided; they are counted, unless they are not
+    /// done. For a reader that has no time for them.
     pub fn leave_open(&mut self) {
+        self.threads.values_mut().for_each(|thread| thread.job = None);
         for open in self.open.drain(..) {
             let thread = self.threads.get_mut(&open.thread.0);
             thread.into_iter().for_each(|thread| {
@@ -405,228 +359,34 @@ impl JobExplainer {
     }
 
     /// Drops what happened before all jobs that are still open.
-    fn forget(&mut self) {
+    fn forget(&mut self, names: &Dictionary) {
         let now = self.machine.now();
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(LOOKBACK.as_nanos()));
         let open = self.open.iter().map(|open| open.job.due);
         let current = self.threads.values().filter_map(|thread| Some(thread.job?.due));
         let needed = open.chain(current).min().unwrap_or(now);
-        self.log.forget_before(needed.min(self.machine.waiting_since()).max(earliest));
+        let start = needed.min(self.machine.waiting_since()).max(earliest);
+        self.draw_before(if self.log.is_almost_full() { now } else { start }, names);
+        self.log.forget_before(start);
     }
-}
 
-impl Thread {
-    fn new(name: NameId, priority: Priority, schedule: Schedule, options: JobOptions) -> Self {
-        let deadline = options.deadline.unwrap_or(schedule.period.length);
-        let JobOptions { slowest, timelines, .. } = options;
-        Self {
-            name,
-            priority,
-            schedule,
-            deadline,
-            grid: Grid::default(),
-            job: None,
-            ended: None,
-            absences: Vec::new(),
-            cpu: None,
-            jobs: 0,
-            missed: 0,
-            void: 0,
-            lengths: Lengths::default(),
-            segments: Default::default(),
-            late_time: JobSegments::default(),
-            blocked: BlockedRows::default(),
-            tally: Tally::new(Options { threshold: deadline, slowest, timelines }),
+    /// Draws the worst jobs, as far as they are known, that were due before `end`: only while their
+    /// events are kept. In a growing backlog each job is worse than all before it, so drawing all
+    /// that are the worst for a moment would take too long.
+    fn draw_before(&mut self, end: Instant<Monotonic>, names: &Dictionary) {
+        for number in &self.detailed {
+            let Some(thread) = self.threads.get_mut(number) else { continue };
+            let (log, machine, number) = (&self.log, &self.machine, ThreadId(*number));
+            thread.tally.draw_before(end - self.started, |sample| {
+                let (due, done) = (self.started + sample.due, self.started + sample.came);
+                let late = names.process_of(number);
+                let scene = Scene { log: log.since(due), machine, names, late };
+                let absences = absences(&scene, number, due, done);
+                let mut marks = marks(due, done, &absences, &[], &[]);
+                // The end of a job is a switch to another thread.
+                marks.retain(|mark| mark.moment != Moment::Came);
+                (log.kept_from() <= due).then(|| draw(&scene, due, done, number, marks))
+            });
         }
-    }
-
-    /// Takes a turn of a thread that has `used` so much; returns the job that it ends, twice if
-    /// that was late.
-    fn turn(&mut self, turn: &Turn, used: CpuTime) -> Option<(DoneJob, Option<OpenJob>)> {
-        if turn.source != self.schedule.source {
-            return None;
-        }
-        let Some(job) = self.job else {
-            let due = self.grid.first(turn.due);
-            self.begin(turn, due, 0, used);
-            return None;
-        };
-        let spacing = turn.due - job.due;
-        let period = &self.schedule.period;
-        if spacing + period.tolerance() < period.length {
-            return None;
-        }
-        let (due, periods) = match self.schedule.source {
-            // A due time off the grid begins a new one.
-            Source::Timer | Source::RelativeTimer => (turn.due, period.whole(spacing).unwrap_or(1)),
-            Source::Thread(_) | Source::Interrupt(_) | Source::Mark => {
-                self.grid.next(turn.due, period)
-            }
-        };
-        self.missed += periods - 1;
-        let marked = self.ended.take().filter(|(ended, _)| *ended > job.due);
-        let (left, used_then) = marked.unwrap_or((turn.left, used));
-        let late = self.end(turn.thread, job, left);
-        let done = DoneJob {
-            thread: turn.thread,
-            due: job.due,
-            done: left.max(job.due),
-            missed: job.missed,
-            used: used_then.since(&job.used_before),
-        };
-        self.begin(turn, due, periods - 1, used);
-        Some((done, late))
-    }
-
-    fn begin(&mut self, turn: &Turn, due: Instant<Monotonic>, missed: u64, used: CpuTime) {
-        self.absences.retain(|absence| absence.back_at > due);
-        let started = turn.sleep.map_or(turn.left, |sleep| sleep.back_at);
-        let free = match turn.source {
-            // What it did before the mark is not known to belong to the previous job.
-            Source::Mark => due,
-            Source::Timer | Source::RelativeTimer | Source::Thread(_) | Source::Interrupt(_) => {
-                turn.left
-            }
-        };
-        let outcome = turn.outcome();
-        self.job = Some(Job { due, free, started, outcome, missed, used_before: used });
-    }
-
-    fn end(&mut self, thread: ThreadId, job: Job, left: Instant<Monotonic>) -> Option<OpenJob> {
-        let done = left.max(job.due);
-        let Job { due, free, started, outcome, .. } = job;
-        let segments = JobSegments::between(due, free, started, done, &self.absences);
-        for (segment, length) in segments.iter() {
-            self.segments[segment as usize].record(length);
-        }
-        self.lengths.record(done - due);
-        self.tally.count(outcome);
-        let index = self.jobs;
-        self.jobs += 1;
-        (done - due > self.deadline).then(|| {
-            let (absences, cpu) = (self.absences.clone(), self.cpu);
-            OpenJob { thread, job, done, index, segments, absences, cpu }
-        })
-    }
-
-    fn come_back(&mut self, absence: Absence) {
-        self.cpu = Some(absence.back_cpu);
-        if self.absences.len() >= ABSENCES_MAX {
-            self.absences.drain(..ABSENCES_MAX / 2);
-        }
-        self.absences.push(absence);
-    }
-
-    fn lose(&mut self) {
-        self.void += u64::from(self.job.take().is_some());
-        self.absences.clear();
-        self.cpu = None;
-    }
-
-    fn finish(self, thread: ThreadId, machine: &Machine, names: &Dictionary) -> JobExplanation {
-        let segments = JobSegment::ALL.into_iter().zip(&self.segments);
-        let segments = segments.map(|(segment, lengths)| JobSegmentHistogram {
-            segment,
-            histogram: lengths.to_record(),
-        });
-        let mut explanation = self.tally.finish(Vec::new());
-        explanation.throttled = machine.throttled(&[thread], names);
-        JobExplanation {
-            thread,
-            name: names.name(self.name).to_owned(),
-            priority: self.priority,
-            due: due_by(self.schedule.source, machine, names),
-            period: self.schedule.period,
-            deadline: self.deadline,
-            missed: self.missed,
-            void: self.void,
-            lengths: self.lengths.to_record(),
-            late_time: self.late_time,
-            blocked: self.blocked.finish(),
-            segments: segments.collect(),
-            explanation,
-        }
-    }
-}
-
-fn due_by(source: Source, machine: &Machine, names: &Dictionary) -> DueBy {
-    match source {
-        Source::Timer | Source::RelativeTimer => DueBy::Timer,
-        Source::Mark => DueBy::Mark,
-        Source::Thread(thread) => DueBy::Thread { thread: blame::culprit(thread, machine, names) },
-        Source::Interrupt(activity) => {
-            DueBy::Interrupt { name: blame::interrupt_name(activity, names) }
-        }
-    }
-}
-
-/// The due times of a regularly woken thread.
-///
-/// A wakeup may be late but not early. Each wakeup is compared with a whole number of periods
-/// after the first; the earliest of the last [`GRID`] wakeups in this sense was on time. The
-/// grid can so follow a slow drift between the waker's clock and ours.
-#[derive(Debug, Default)]
-struct Grid {
-    origin: u64,
-    periods: u64,
-    /// How much later than the grid from `origin` each of the last wakeups was, in
-    /// nanoseconds; negative if it was earlier.
-    offsets: VecDeque<i64>,
-    last_due: u64,
-}
-
-impl Grid {
-    /// Begins the grid at a wakeup.
-    fn first(&mut self, wakeup: Instant<Monotonic>) -> Instant<Monotonic> {
-        let origin = wakeup.as_nanos();
-        *self = Self { origin, periods: 0, offsets: VecDeque::from([0]), last_due: origin };
-        wakeup
-    }
-
-    fn last_due(&self) -> Instant<Monotonic> {
-        Instant::from_nanos(self.last_due)
-    }
-
-    /// The due time of a wakeup, and the number of periods since the last.
-    fn next(&mut self, wakeup: Instant<Monotonic>, period: &Period) -> (Instant<Monotonic>, u64) {
-        let length = period.length.as_nanos().max(1);
-        let spacing = wakeup - self.last_due() + period.tolerance();
-        let periods = (spacing.as_nanos() / length).max(1);
-        self.periods += periods;
-        let expected = self.origin.saturating_add(self.periods.saturating_mul(length));
-        if self.offsets.len() >= GRID {
-            self.offsets.pop_front();
-        }
-        self.offsets.push_back(wakeup.as_nanos().wrapping_sub(expected) as i64);
-        let earliest = self.offsets.iter().copied().min().unwrap_or(0);
-        self.last_due = expected.saturating_add_signed(earliest);
-        (self.last_due(), periods)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn micros(micros: u64) -> Instant<Monotonic> {
-        Instant::from_nanos(micros * 1000)
-    }
-
-    #[test]
-    fn a_late_wakeup_does_not_move_the_grid_and_a_drift_does() {
-        let period = Period { length: Nanos::from_millis(5), fit: 1.0, spacings: 16 };
-        let mut grid = Grid::default();
-        assert_eq!(grid.first(micros(1000)), micros(1000));
-        assert_eq!(grid.next(micros(6000), &period), (micros(6000), 1));
-        // 2 ms late, then 1 ms late after a due time without a wakeup.
-        assert_eq!(grid.next(micros(13_000), &period), (micros(11_000), 1));
-        assert_eq!(grid.next(micros(22_000), &period), (micros(21_000), 2));
-        // The waker's clock is slower than ours by one part in a thousand.
-        let (mut wakeup, mut late) = (26_000, Nanos::ZERO);
-        for _ in 0..1000 {
-            late = micros(wakeup) - grid.next(micros(wakeup), &period).0;
-            wakeup += 5005;
-        }
-        assert!(late <= Nanos::from_micros(5 * GRID as u64), "{late}");
     }
 }

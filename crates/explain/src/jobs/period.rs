@@ -18,6 +18,9 @@ pub struct Period {
     pub fit: f64,
     /// The number of spacings.
     pub spacings: usize,
+    /// The median of the spacings; zero without any.
+    #[serde(default)]
+    pub median: Nanos,
 }
 
 /// Why a thread has no period.
@@ -31,6 +34,8 @@ pub enum NoPeriod {
     },
     /// Fewer than the share [`FIT_MIN`] of the spacings fit their median.
     Irregular(Period),
+    /// Fewer than the share [`FIT_MIN`] of the spacings fit the period that the caller gave.
+    Unlike(Period),
     /// The thread sleeps for durations, regularly or not: what it sleeps until depends on when it
     /// went to sleep, so a late job has no due time to be late for.
     Relative(Period),
@@ -49,17 +54,21 @@ impl Period {
         if spacings.len() < SPACINGS_MIN {
             return Err(NoPeriod::TooFew { spacings: spacings.len() });
         }
-        let mut sorted = spacings.to_vec();
-        let (_, median, _) = sorted.select_nth_unstable(spacings.len() / 2);
-        let found = Self::of_length((*median).max(Nanos::from_nanos(1)), spacings);
+        let found = Self::of_length(median(spacings).max(Nanos::from_nanos(1)), spacings);
         if found.fit < FIT_MIN { Err(NoPeriod::Irregular(found)) } else { Ok(found) }
     }
 
     /// The period of this length, with the share of the spacings that fit it.
     pub(super) fn of_length(length: Nanos, spacings: &[Nanos]) -> Self {
-        let period = Self { length, fit: 0.0, spacings: spacings.len() };
+        let median = median(spacings);
+        let period = Self { length, fit: 0.0, spacings: spacings.len(), median };
         let fitting = spacings.iter().filter(|spacing| period.whole(**spacing).is_some()).count();
         Self { fit: fitting as f64 / spacings.len().max(1) as f64, ..period }
+    }
+
+    /// Whether the median of the spacings differs from the period, which the caller gave then.
+    pub fn is_another(&self) -> bool {
+        self.median.as_nanos().abs_diff(self.length.as_nanos()) > self.tolerance().as_nanos()
     }
 
     /// How far a spacing may be from a whole number of periods: a tenth of the period.
@@ -73,6 +82,15 @@ impl Period {
         let periods = (spacing + length / 2) / length;
         let off = spacing.abs_diff(periods * length);
         (periods > 0 && off <= self.tolerance().as_nanos()).then_some(periods)
+    }
+}
+
+/// The median, or zero without values.
+fn median(spacings: &[Nanos]) -> Nanos {
+    let mut sorted = spacings.to_vec();
+    match sorted.len() {
+        0 => Nanos::ZERO,
+        count => *sorted.select_nth_unstable(count / 2).1,
     }
 }
 

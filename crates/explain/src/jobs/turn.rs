@@ -85,6 +85,8 @@ pub(super) struct Heard {
     pub(super) ended: Option<Absence>,
     /// The timer that the last event began to serve.
     pub(super) fired: Option<TimerFire>,
+    /// The timer that the last event cancelled.
+    pub(super) cancelled: Option<Armed>,
 }
 
 impl Heard {
@@ -139,5 +141,9 @@ impl Observer for Heard {
 
     fn fired(&mut self, fire: &TimerFire) {
         self.fired = Some(*fire);
+    }
+
+    fn cancelled(&mut self, armed: &Armed) {
+        self.cancelled = Some(*armed);
     }
 }

@@ -7,7 +7,7 @@ use super::errand::Errand;
 use super::quantum::Quantum;
 use super::span::Slice;
 use super::thread::{Waker, Waking};
-use super::timer::TimerFire;
+use super::timer::{Armed, TimerFire};
 
 /// Gives every method of [`Observer`] a default that ignores it, and two observers the method of
 /// one: neither can be forgotten.
@@ -55,6 +55,8 @@ observer! {
         fn woken_awake(&mut self, watched: u16, waking: &Waking);
         /// A high-resolution timer began to be served.
         fn fired(&mut self, fire: &TimerFire);
+        /// A high-resolution timer was cancelled before it was served.
+        fn cancelled(&mut self, armed: &Armed);
         /// A high-resolution timer was served late.
         fn overdue(&mut self, overdue: Overdue);
         /// A CPU had no event for long.

@@ -196,7 +196,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         // The waker inherits the priority of a thread just before that goes to sleep.
         let from = absence.left_at.as_nanos().saturating_sub(INHERITED_BEFORE.as_nanos());
         let log = self.log.since(Instant::from_nanos(from));
-        let scene = Scene { log, machine: &self.machine, names };
+        let scene = Scene { log, machine: &self.machine, names, late: None };
         let log_from = self.log.kept_from();
         let follow = Follow { started: self.started, log_from, options: self.options };
         self.times.take_absence(absence, until, &scene, follow, &mut name.sums);
@@ -295,7 +295,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         let Some(name) = self.names.get_mut(&number) else { return };
         // The log holds earlier data only if another thread was already waiting then.
         let log = self.log.since(wait.from);
-        let scene = Scene { log, machine: &self.machine, names };
+        let scene = Scene { log, machine: &self.machine, names, late: None };
         let absences = [absence];
         let window = Window {
             due: wait.from,

@@ -4,7 +4,8 @@
 //! before the end of its last period (its zero-lag time), Linux 6.18 subtracts its bandwidth
 //! twice. The account is unsigned, so below zero it exceeds every limit.
 
-use tactus_model::facts::{DeadlineAccount, MachineFacts};
+use tactus_model::facts::{DeadlineAccount, MachineFacts, ThrottledThread};
+use tactus_model::format::{counted, quoted};
 use tactus_model::time::Nanos;
 
 use super::on_machine;
@@ -14,6 +15,12 @@ pub(crate) const ACCOUNT: Check = Check {
     name: "deadline account",
     why: "The kernel admits deadline threads by its account of reserved bandwidth, and a wrong \
           account stays wrong.",
+};
+
+pub(crate) const THROTTLED: Check = Check {
+    name: "deadline threads",
+    why: "A deadline thread that has used its runtime waits for the next period, and the kernel can \
+          forget one that changed its class meanwhile.",
 };
 
 /// Each bandwidth is rounded; less than this share of a CPU, in millionths, is not a leak.
@@ -70,9 +77,7 @@ pub(super) fn account_between(
     after: &MachineFacts,
     over: Nanos,
 ) -> Option<Finding> {
-    let longest =
-        after.scheduling.deadline_period_max_us.map_or(LONGEST_PERIOD, Nanos::from_micros);
-    if over <= longest {
+    if over <= longest_period(after) {
         return None;
     }
     let accounts = after.scheduling.deadline_accounts.as_deref()?;
@@ -88,6 +93,53 @@ pub(super) fn account_between(
         format!("{} too high on CPUs {on}", cpus(excess)),
         "The kernel refuses deadline threads that would fit.",
     ))
+}
+
+/// Judges by one reading which threads wait for a replenishment; `None` if none does.
+pub(super) fn throttled(facts: &MachineFacts) -> Option<Finding> {
+    let threads = facts.scheduling.throttled_threads.as_deref()?;
+    let first = threads.first()?;
+    let fact = format!(
+        "out of runtime: {}, e.g. {}; the kernel replenishes each in its next period, or has \
+         forgotten it",
+        counted(threads.len() as u64, "thread"),
+        named(first),
+    );
+    let fix = "tactus doctor --look 10s  # shows whether they stay".to_owned();
+    Some(THROTTLED.unknown(fact).fixed_by(fix))
+}
+
+/// Judges by two readings: threads that were ready all the time, have not run, and are still out of
+/// runtime after the longest period. `None` if there are none.
+pub(super) fn throttled_between(
+    before: &MachineFacts,
+    after: &MachineFacts,
+    over: Nanos,
+) -> Option<Finding> {
+    let earlier = before.scheduling.throttled_threads.as_deref()?;
+    let threads = after.scheduling.throttled_threads.as_deref()?;
+    let stuck: Vec<&ThrottledThread> =
+        threads.iter().filter(|thread| earlier.contains(thread)).collect();
+    let first = stuck.first().filter(|_| over > longest_period(after))?;
+    let ids: Vec<String> = stuck.iter().map(|thread| thread.thread.to_string()).collect();
+    let fact = format!(
+        "{} did not run for {over}, e.g. {}",
+        counted(stuck.len() as u64, "ready thread"),
+        named(first)
+    );
+    let effect =
+        "The kernel has left them throttled: they never run again, and no signal ends them.";
+    let fix = format!("for t in {}; do sudo chrt --other --pid 0 $t; done", ids.join(" "));
+    Some(THROTTLED.warning(fact, effect).fixed_by(on_machine(after, &fix)))
+}
+
+fn named(thread: &ThrottledThread) -> String {
+    format!("{} ({})", thread.thread, quoted(&thread.name))
+}
+
+/// The longest period of a deadline thread.
+fn longest_period(facts: &MachineFacts) -> Nanos {
+    facts.scheduling.deadline_period_max_us.map_or(LONGEST_PERIOD, Nanos::from_micros)
 }
 
 /// An account that is less than what the CPU's own servers reserve, with that bandwidth.

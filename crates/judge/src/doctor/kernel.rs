@@ -1,6 +1,7 @@
 //! The kernel: its preemption, IRQ threads, watchdogs and debugging options.
 
 use tactus_model::facts::MachineFacts;
+use tactus_permission::END_OF_LOCKDOWN;
 
 use super::{boot, on_machine};
 use crate::finding::{Check, Finding};
@@ -25,8 +26,32 @@ pub(crate) const DEBUGGING: Check = Check {
     why: "A kernel built to find bugs checks every lock or memory access.",
 };
 
+pub(crate) const LOCKDOWN: Check = Check {
+    name: "kernel lockdown",
+    why: "Lockdown refuses even root what could change the running kernel, or read its memory.",
+};
+
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
-    vec![preemption(facts), threaded(facts), watchdogs(facts), debugging(facts)]
+    vec![preemption(facts), threaded(facts), watchdogs(facts), debugging(facts), lockdown(facts)]
+}
+
+/// What lockdown refuses of what Tactus does: debugfs (`LOCKDOWN_DEBUGFS`) from `integrity` on, and
+/// tracefs (`LOCKDOWN_TRACEFS`) with `confidentiality`.
+fn lockdown(facts: &MachineFacts) -> Finding {
+    let effect = match facts.kernel.lockdown.as_deref() {
+        None => return LOCKDOWN.unknown("securityfs cannot be read"),
+        Some("none") => return LOCKDOWN.fine("none"),
+        Some("confidentiality") => {
+            "Kernel events cannot be recorded, so causes of lateness are not explained, and settings \
+             in debugfs, e.g. the quantum of ordinary tasks, can be neither read nor changed."
+        }
+        Some(_) => {
+            "Settings in debugfs, e.g. the preemption model, the fair server and the quantum of \
+             ordinary tasks, can be neither read nor changed."
+        }
+    };
+    let level = facts.kernel.lockdown.clone().unwrap_or_default();
+    LOCKDOWN.warning(level, effect).fixed_by(on_machine(facts, END_OF_LOCKDOWN))
 }
 
 fn debugging(facts: &MachineFacts) -> Finding {

@@ -13,8 +13,26 @@ pub(crate) const HUGE_PAGES: Check = Check {
     why: "The kernel merges small pages into huge ones while programs run.",
 };
 
+pub(crate) const COMPACTION: Check = Check {
+    name: "compaction of locked memory",
+    why: "The kernel moves pages to make room for large ones; a task that touches one meanwhile waits.",
+};
+
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
-    vec![swap(facts), huge_pages(facts)]
+    vec![swap(facts), huge_pages(facts), compaction(facts)]
+}
+
+fn compaction(facts: &MachineFacts) -> Finding {
+    match facts.memory.compact_unevictable_allowed {
+        None => COMPACTION.unknown("vm.compact_unevictable_allowed cannot be read"),
+        Some(false) => COMPACTION.fine("not permitted"),
+        Some(true) => COMPACTION
+            .warning(
+                "permitted",
+                "A task with locked memory may still wait for a page that the kernel moves.",
+            )
+            .fixed_by(on_machine(facts, "sudo sysctl vm.compact_unevictable_allowed=0")),
+    }
 }
 
 fn swap(facts: &MachineFacts) -> Finding {

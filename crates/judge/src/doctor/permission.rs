@@ -1,6 +1,7 @@
 //! The permissions of this process: scheduling classes, locked memory, tracing.
 
-use tactus_model::facts::MachineFacts;
+use tactus_model::facts::{MachineFacts, PermissionFacts};
+use tactus_model::format;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Diagnosis, Refusal, diagnose, without_group_budget};
@@ -24,6 +25,11 @@ pub(crate) const MEMORY_LOCK: Check =
 pub(crate) const TRACING: Check =
     Check { name: "tracing", why: "The kernel's tracepoints show what delayed a late wakeup." };
 
+pub(crate) const RUN_LIMIT: Check = Check {
+    name: "real-time run limit",
+    why: "RLIMIT_RTTIME limits how long a real-time task runs without sleeping.",
+};
+
 pub(crate) const CONTAINER: Check = Check {
     name: "container",
     why: "A container has its own limits and sees only a part of the machine.",
@@ -33,7 +39,14 @@ pub(crate) const CONTAINER: Check = Check {
 const USUAL_PRIORITY: u8 = 90;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
-    vec![realtime(facts), deadline(facts), memory_lock(facts), tracing(facts), around(facts)]
+    vec![
+        realtime(facts),
+        run_limit(facts),
+        deadline(facts),
+        memory_lock(facts),
+        tracing(facts),
+        around(facts),
+    ]
 }
 
 /// Whether memory can be locked without a limit.
@@ -76,6 +89,33 @@ fn realtime(facts: &MachineFacts) -> Finding {
         refused,
         "Cells with policy fifo or rr run as ordinary tasks instead, and their results say so.",
     )
+}
+
+fn run_limit(facts: &MachineFacts) -> Finding {
+    let PermissionFacts { rttime_limit_us, rttime_limit_hard_us, .. } = facts.permission;
+    let (Some(limit), Some(hard)) = (rttime_limit_us, rttime_limit_hard_us) else {
+        return RUN_LIMIT.unknown("the limits of this process cannot be read");
+    };
+    let in_words = |micros| format::axis_length(Nanos::from_micros(micros));
+    if limit == u64::MAX {
+        return RUN_LIMIT.fine("none");
+    }
+    let killed = match hard {
+        u64::MAX => String::new(),
+        hard => format!(", and the kernel kills it after {}", in_words(hard)),
+    };
+    RUN_LIMIT
+        .warning(
+            in_words(limit),
+            format!(
+                "A real-time task that computes for {} without sleeping gets SIGXCPU{killed}.",
+                in_words(limit)
+            ),
+        )
+        .fixed_by(
+            "sudo prlimit --pid $$ --rttime=unlimited:unlimited  # in the shell that starts the program"
+                .to_owned(),
+        )
 }
 
 fn deadline(facts: &MachineFacts) -> Finding {

@@ -1,6 +1,6 @@
 //! The scheduler: its limits, and the other tasks it runs.
 
-use tactus_model::facts::MachineFacts;
+use tactus_model::facts::{ExclusiveCpuset, MachineFacts};
 use tactus_model::format;
 use tactus_model::time::Nanos;
 
@@ -53,6 +53,11 @@ pub(crate) const LOAD: Check =
 pub(crate) const CPUS: Check =
     Check { name: "allowed CPUs", why: "This process can measure only on these CPUs." };
 
+pub(crate) const CPUSETS: Check = Check {
+    name: "cpusets",
+    why: "A cpuset with CPUs of its own keeps the threads of other programs off them.",
+};
+
 /// The kernel's default timer slack.
 const USUAL_SLACK: Nanos = Nanos::from_micros(50);
 
@@ -68,6 +73,7 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
         recordings(facts),
         left(facts),
         cpus(facts),
+        cpusets(facts),
         load(facts),
         slack(facts),
         autogroup(facts),
@@ -224,6 +230,39 @@ fn cpus(facts: &MachineFacts) -> Finding {
         Some(name @ ("docker" | "podman")) => format!("{name} run without --cpuset-cpus"),
         Some(_) => "start the container without a cpuset".to_owned(),
         None => format!("taskset --cpu-list {online} tactus …  # if the cpuset allows it"),
+    })
+}
+
+fn cpusets(facts: &MachineFacts) -> Finding {
+    let Some(cpusets) = facts.cgroup.exclusive_cpusets.as_deref() else {
+        return CPUSETS.unknown("no control groups with the controller `cpuset` can be seen");
+    };
+    let in_words = |one: &ExclusiveCpuset| format!("{} has CPUs {}", one.directory, one.cpus);
+    let Some(void) = cpusets.iter().find(|one| !one.is_in_effect()) else {
+        let all: Vec<String> = cpusets.iter().map(in_words).collect();
+        return CPUSETS.fine(match &all[..] {
+            [] => "no cpuset has CPUs of its own".to_owned(),
+            all => all.join(", "),
+        });
+    };
+    let cpus = &void.cpus;
+    let found = CPUSETS.warning(
+        format!("{}, but is not in effect: {}", in_words(void), void.state),
+        format!(
+            "The kernel runs other programs on {cpus} too, and refuses deadline threads there."
+        ),
+    );
+    found.fixed_by(match (&*void.state, void.directory.rsplit_once('/')) {
+        ("balanced", Some((above, _))) => {
+            on_machine(facts, &format!("echo 0 | sudo tee {above}/cpuset.sched_load_balance"))
+        }
+        _ => on_machine(
+            facts,
+            &format!(
+                "echo root | sudo tee {}/cpuset.cpus.partition  # when no other cpuset has its CPUs",
+                void.directory
+            ),
+        ),
     })
 }
 

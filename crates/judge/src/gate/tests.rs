@@ -78,6 +78,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         usage: TaskUsage::default(),
         use_over_time: Vec::new(),
         batches: Vec::new(),
+        by_dirt: None,
     };
     Measurement {
         turn,

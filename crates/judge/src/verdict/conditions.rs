@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     /// The doctor's checks that do not affect a run's figures, and why.
-    const IRRELEVANT: [(&str, &str); 16] = [
+    const IRRELEVANT: [(&str, &str); 20] = [
         ("fair server", "no measured task runs for so long"),
         ("kernel debugging", "the run measures it"),
         ("real-time classes", "the run reports refusals"),
@@ -172,6 +172,10 @@ mod tests {
         ("left by killed runs", "the run removes it first"),
         ("tick rate", "the run measures it"),
         ("steal time", "the run counts its own"),
+        ("compaction of locked memory", "the run measures it"),
+        ("real-time run limit", "no measured task runs for so long"),
+        ("kernel lockdown", "the run reports refusals"),
+        ("cpusets", "the run reports its CPUs and refusals"),
     ];
 
     #[test]

@@ -48,6 +48,11 @@ pub(crate) const MISSED: Check = Check {
     why: "A wakeup later than the next due time skips that due time.",
 };
 
+pub(crate) const CACHES: Check = Check {
+    name: "prepared caches",
+    why: "A wakeup is counted by its dirt only if the caches were ready when it was due.",
+};
+
 pub(crate) const EARLY: Check =
     Check { name: "early wakeups", why: "A timer must not expire before its time." };
 
@@ -70,6 +75,7 @@ pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
         ended_load(cells),
         dropped(cells),
         missed(cells),
+        unprepared(cells),
         throttled(run),
         steal(run, cells),
         lost_events(run),
@@ -288,6 +294,31 @@ fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
         ),
         effect,
     ))
+}
+
+fn unprepared(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let count = |cell: &CellRecord<'_>| -> u64 {
+        let tasks = cell.measurements.iter().flat_map(|measurement| &measurement.tasks);
+        tasks.filter_map(|task| Some(task.by_dirt.as_ref()?.unprepared.len() as u64)).sum()
+    };
+    let share =
+        |cell: &&CellRecord<'_>| count(cell) as f64 / cell.accounting.observed.max(1) as f64;
+    let worst = cells.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let (late, observed) = (count(worst), worst.accounting.observed);
+    (late > 0).then(|| {
+        CACHES
+            .warning(
+                format!(
+                    "they were not ready for {} of {} wakeups ({}) in {}",
+                    format::count(late),
+                    format::count(observed),
+                    format::share(late, observed),
+                    worst.label
+                ),
+                "These wakeups are in no kind of dirt. The most dirt takes longest, so it loses most.",
+            )
+            .fixed_by("measure on an idle machine, or with a longer `--interval`".to_owned())
+    })
 }
 
 /// Whether the p99 or the p99.9 by schedule differs from that per wakeup, as printed.

@@ -34,6 +34,15 @@ impl fmt::Display for ThreadId {
     }
 }
 
+/// The longest name of a thread in the kernel, in bytes (`TASK_COMM_LEN` less its end).
+#[doc(alias = "TASK_COMM_LEN")]
+pub const THREAD_NAME_MAX: usize = 15;
+
+/// Whether `name`, which the kernel may have cut, is that of a thread or program called `wanted`.
+pub fn is_thread_name(name: &str, wanted: &str) -> bool {
+    name == wanted || wanted.as_bytes().get(..THREAD_NAME_MAX) == Some(name.as_bytes())
+}
+
 /// A process number (the thread group id of getpid(2)).
 #[doc(alias = "tgid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -93,8 +93,10 @@ impl History {
 pub struct ThreadUsage {
     /// Its ID.
     pub thread: i32,
-    /// Its name when it was found.
+    /// Its last name.
     pub name: String,
+    /// Its capacity, at the end.
+    pub capacity: Capacity,
     /// The rung that kept its reserve.
     pub rung: Rung,
     /// From the start of the program to the start of its first window.
@@ -112,8 +114,8 @@ pub struct ThreadUsage {
 pub struct ReserveUsage {
     /// The command.
     pub command: Vec<String>,
-    /// The capacity of each of its threads, at the end.
-    pub capacity: Capacity,
+    /// The capacity of each of its threads, at the end; `None` if they have different ones.
+    pub capacity: Option<Capacity>,
     /// How often the capacity was changed.
     pub changes: u64,
     /// The rung that kept the reserve of its first thread.
@@ -131,7 +133,7 @@ pub struct ReserveUsage {
     pub read_late_max: Nanos,
     /// Whether it started processes, which have no reserve.
     pub has_children: bool,
-    /// Threads that got no reserve, with the reason.
+    /// Threads that got no reserve, with the reason, and names that no thread had.
     pub without: Vec<String>,
     /// Its threads with a reserve.
     pub threads: Vec<ThreadUsage>,

@@ -58,6 +58,7 @@ fn every_descent_ends_and_every_refusal_has_a_reason() {
             Asked::IdleExitLatency,
             Asked::TimerSlack(Nanos::ZERO),
             Asked::IoUring,
+            Asked::Bpf,
         ])
         .collect();
     for facts in &machines {

@@ -76,6 +76,19 @@ fn root_is_not_sent_to_sudo() {
 }
 
 #[test]
+fn lockdown_is_named_if_it_is_known() {
+    let locked = |level: &str| {
+        let level = level.to_owned();
+        recording_root(|facts| facts.kernel.lockdown = Some(level))
+    };
+    let found = diagnose(&Asked::Tracepoints, Refusal::PERM, &locked("confidentiality"));
+    assert_eq!(found.reason, "kernel lockdown (confidentiality) refuses it even to root");
+    assert!(found.fix.unwrap().contains("Secure Boot"));
+    let found = diagnose(&Asked::Setting, Refusal::PERM, &locked("none"));
+    assert!(found.reason.contains("for example by kernel lockdown"));
+}
+
+#[test]
 fn a_filter_is_named_only_for_system_calls() {
     let filtered = recording_root(|facts| {
         facts.permission.seccomp = Some(true);

@@ -159,7 +159,7 @@ mod tests {
             let until_last = schedule.clone().take_while(|due| *due <= last).count() as u64;
             prop_assert_eq!(read.intended(), until_last);
             if dropped == 0 {
-                let taken = TakenSamples { samples: kept, skipped: Vec::new(), missed, dropped, ended };
+                let taken = TakenSamples { samples: kept, missed, dropped, ended, ..TakenSamples::default() };
                 let mut whole: Vec<Sample> = missed_samples(schedule, &taken).collect();
                 whole.retain(|sample| sample.due <= last);
                 prop_assert_eq!(read.missed, whole);

@@ -6,6 +6,7 @@ use tactus_qos::Need;
 use super::*;
 
 const MS: Nanos = Nanos::from_millis(1);
+const TICK: Nanos = Nanos::from_millis(4);
 
 fn at(milliseconds: u64) -> Moment {
     Moment::from_nanos(MS.saturating_mul(milliseconds).as_nanos())
@@ -23,7 +24,7 @@ fn terms(cost_min: u64, cost_max: u64, period: u64, importance: u8) -> Terms {
 /// A book of one CPU in which every user may take all.
 fn book() -> Book {
     let whole = Bandwidth::percent_of_cpus(100, 1);
-    let mut book = Book::new(whole);
+    let mut book = Book::new(whole, TICK);
     (0..4).for_each(|user| book.set_cap(user, whole));
     book
 }
@@ -41,12 +42,14 @@ fn a_newcomer_waits_until_others_have_returned_what_it_needs() {
     book.admit(ReserveId(1), 1, terms(2, 10, 10, 10)).unwrap();
     assert_eq!(settle(&mut book, at(0)), ["1:10ms"]);
     book.admit(ReserveId(2), 2, terms(4, 10, 20, 10)).unwrap();
-    assert_eq!(settle(&mut book, at(5)), ["1:4.999ms"], "60 and 80 % are shared alike");
+    assert_eq!(settle(&mut book, at(5)), ["1:5ms"], "60 and 80 % are shared alike");
     assert_eq!(book.next_due(), Some(at(15)), "a period later");
     assert!(settle(&mut book, at(14)).is_empty());
-    assert_eq!(settle(&mut book, at(15)), ["2:9.999ms"]);
-    book.remove(ReserveId(1), at(20));
-    assert_eq!(settle(&mut book, at(20)), ["2:10ms"], "rounding had left a microsecond");
+    assert_eq!(settle(&mut book, at(15)), ["2:10ms"]);
+    book.remove(ReserveId(1), at(60));
+    book.admit(ReserveId(3), 3, terms(5, 5, 10, 10)).unwrap();
+    assert!(settle(&mut book, at(59)).is_empty(), "the thread has left in debt");
+    assert_eq!(settle(&mut book, at(60)), ["3:5ms"]);
 }
 
 #[test]
@@ -57,7 +60,7 @@ fn a_later_request_takes_nothing_that_an_earlier_one_waits_for() {
     book.admit(ReserveId(2), 2, terms(5, 5, 10, 10)).unwrap();
     settle(&mut book, at(0));
     book.admit(ReserveId(3), 3, terms(1, 1, 10, 10)).unwrap();
-    assert_eq!(settle(&mut book, at(9)), ["1:3.999ms"], "only what shrinks");
+    assert_eq!(settle(&mut book, at(9)), ["1:4ms"], "only what shrinks");
     assert_eq!(settle(&mut book, at(10)), ["2:5ms"]);
     assert_eq!(settle(&mut book, at(19)), ["3:1ms"]);
 }
@@ -69,10 +72,9 @@ fn a_refusal_names_what_binds_and_the_largest_cost_that_fits() {
     book.admit(ReserveId(1), 1, terms(4, 4, 10, 10)).unwrap();
     let refusal = book.admit(ReserveId(2), 1, terms(2, 2, 10, 10)).unwrap_err();
     assert_eq!(refusal.bound_by, Constraint::User);
-    // The share of 40 % was rounded up.
     assert_eq!(
         refusal.reason,
-        "cost_min of 2ms in 10ms does not fit: the reserves of user 1 may take 50\u{202f}% of a CPU, and their minima take 40\u{202f}%; the largest that fits is 999.999us"
+        "cost_min of 2ms in 10ms does not fit: the reserves of user 1 may take 50\u{202f}% of a CPU, and their minima take 40\u{202f}%; the largest that fits is 1ms"
     );
     let least = refusal.largest_cost.unwrap();
     let terms_of = |cost| Need::new(MS.saturating_mul(10), cost).check().unwrap();
@@ -113,13 +115,40 @@ fn a_growth_that_the_kernel_refuses_is_tried_again_later() {
     assert_eq!(settle(&mut book, at(1001)), ["1:5ms"]);
 }
 
+#[test]
+fn the_least_cost_is_repaid_within_the_longest_period() {
+    let mut book = book();
+    let mut check = |period, cost, expected: Option<&str>| {
+        let need = Need::new(period, Nanos::from_nanos(cost)).check().unwrap();
+        let admitted = book.admit(ReserveId(1), 1, need);
+        assert_eq!(admitted.err().map(|refusal| refusal.reason).as_deref(), expected);
+    };
+    let least = "cost_min of 1ns is too short; the least in 10ms is 9.537us";
+    check(MS.saturating_mul(10), 1, Some(least));
+    check(MS.saturating_mul(10), 9_537, None);
+    let least = "cost_min of 1.023us is too short; the least in 1ms is 1.024us";
+    check(MS, 1023, Some(least));
+    check(MS, 1024, None);
+}
+
+#[test]
+fn a_first_grant_is_put_off_whatever_the_need_is() {
+    let mut book = book();
+    book.admit(ReserveId(1), 1, terms(1, 1, 10, 10)).unwrap();
+    book.hold(ReserveId(1), at(100));
+    book.change(ReserveId(1), terms(2, 2, 10, 10)).unwrap();
+    assert!(settle(&mut book, at(99)).is_empty());
+    assert_eq!(book.next_due(), Some(at(100)));
+    assert_eq!(settle(&mut book, at(100)), ["1:2ms"]);
+}
+
 /// What a client does.
 #[derive(Clone, Debug)]
 enum Act {
-    Admit { user: u32, terms: Terms },
+    Admit { user: u32, thread: u8, terms: Terms },
     Change { which: usize, terms: Terms },
     Want { which: usize, micros: u64 },
-    Remove { which: usize },
+    Remove { which: usize, debt_micros: u64 },
     Wait { micros: u64 },
 }
 
@@ -139,19 +168,24 @@ fn any_terms() -> impl Strategy<Value = Terms> {
 
 fn any_act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        3 => (0_u32..4, any_terms()).prop_map(|(user, terms)| Act::Admit { user, terms }),
+        3 => (0_u32..4, 0_u8..9, any_terms())
+            .prop_map(|(user, thread, terms)| Act::Admit { user, thread, terms }),
         2 => (0_usize..9, any_terms()).prop_map(|(which, terms)| Act::Change { which, terms }),
         1 => (0_usize..9, 1_u64..50_000).prop_map(|(which, micros)| Act::Want { which, micros }),
-        2 => (0_usize..9).prop_map(|which| Act::Remove { which }),
+        2 => (0_usize..9, prop_oneof![Just(0), 1_u64..200_000])
+            .prop_map(|(which, debt_micros)| Act::Remove { which, debt_micros }),
         3 => (1_u64..120_000).prop_map(|micros| Act::Wait { micros }),
     ]
 }
 
-/// A kernel that keeps bandwidth for a period after it was returned, as the real one may.
+/// A kernel that keeps bandwidth for a period after it was returned, as the real one may, and for
+/// longer after a thread has left in debt. It never runs a thread again that returns before.
 #[derive(Default)]
 struct Kernel {
     granted: BTreeMap<ReserveId, (u32, Capacity)>,
     returning: Vec<(u32, u64, Moment)>,
+    /// Threads that have left, until they are forgotten.
+    remembered: BTreeMap<u8, Moment>,
 }
 
 impl Kernel {
@@ -159,17 +193,22 @@ impl Kernel {
         bandwidth(capacity).units()
     }
 
-    fn set(&mut self, user: u32, step: &Step, now: Moment) {
+    fn set(&mut self, user: u32, thread: u8, step: &Step, now: Moment) {
+        let is_remembered = self.remembered.get(&thread).is_some_and(|until| *until > now);
+        assert!(!step.is_first || !is_remembered, "stuck for ever");
         let before = self.granted.insert(step.reserve, (user, step.capacity));
         let Some((_, before)) = before else { return };
         let less = Self::units(before).saturating_sub(Self::units(step.capacity));
         self.returning.push((user, less, now + before.period()));
     }
 
-    fn end(&mut self, reserve: ReserveId, now: Moment) {
-        if let Some((user, before)) = self.granted.remove(&reserve) {
-            self.returning.push((user, Self::units(before), now + before.period()));
-        }
+    /// Returns when the kernel forgets the thread.
+    fn end(&mut self, reserve: ReserveId, thread: u8, debt: Nanos, now: Moment) -> Moment {
+        let Some((user, before)) = self.granted.remove(&reserve) else { return now };
+        let until = now + before.period() + debt;
+        self.returning.push((user, Self::units(before), until));
+        self.remembered.insert(thread, until);
+        until
     }
 
     /// What is taken, of a user or of all.
@@ -192,17 +231,22 @@ proptest! {
     ) {
         let (capacity, cap) =
             (Bandwidth::percent_of_cpus(capacity, 1), Bandwidth::percent_of_cpus(cap, 1));
-        let mut book = Book::new(capacity);
+        let mut book = Book::new(capacity, TICK);
         (0..4).for_each(|user| book.set_cap(user, cap));
         let mut kernel = Kernel::default();
-        let mut alive: Vec<(ReserveId, u32, Terms)> = Vec::new();
+        let mut alive: Vec<(ReserveId, u32, Terms, u8)> = Vec::new();
         let mut now = at(0);
         for (number, act) in acts.into_iter().enumerate() {
             match act {
-                Act::Admit { user, terms } => {
+                Act::Admit { user, thread, terms } => {
                     let reserve = ReserveId(number as u64);
-                    if book.admit(reserve, user, terms).is_ok() {
-                        alive.push((reserve, user, terms));
+                    if alive.iter().all(|other| other.3 != thread)
+                        && book.admit(reserve, user, terms).is_ok()
+                    {
+                        alive.push((reserve, user, terms, thread));
+                        if let Some(until) = kernel.remembered.get(&thread) {
+                            book.hold(reserve, *until);
+                        }
                     }
                 }
                 Act::Change { which, terms } => {
@@ -215,17 +259,18 @@ proptest! {
                     let Some((reserve, ..)) = alive.get(which) else { continue };
                     book.want(*reserve, Nanos::from_micros(micros));
                 }
-                Act::Remove { which } => {
+                Act::Remove { which, debt_micros } => {
                     if which >= alive.len() { continue }
-                    let (reserve, ..) = alive.remove(which);
-                    kernel.end(reserve, now);
-                    book.remove(reserve, now);
+                    let (reserve, _, _, thread) = alive.remove(which);
+                    let until = kernel.end(reserve, thread, Nanos::from_micros(debt_micros), now);
+                    book.remove(reserve, until);
                 }
                 Act::Wait { micros } => now = now + Nanos::from_micros(micros),
             }
             for step in book.steps(now) {
-                let (_, user, terms) = alive.iter().find(|entry| entry.0 == step.reserve).unwrap();
-                kernel.set(*user, &step, now);
+                let (_, user, terms, thread) =
+                    alive.iter().find(|entry| entry.0 == step.reserve).unwrap();
+                kernel.set(*user, *thread, &step, now);
                 book.record(&step, now);
                 prop_assert!(kernel.taken(None, now) <= capacity.units());
                 for user in 0..4 {
@@ -240,14 +285,15 @@ proptest! {
             let Some(due) = book.next_due() else { break };
             now = now.max(due);
             for step in book.steps(now) {
-                let (_, user, _) = alive.iter().find(|entry| entry.0 == step.reserve).unwrap();
-                kernel.set(*user, &step, now);
+                let (_, user, _, thread) =
+                    alive.iter().find(|entry| entry.0 == step.reserve).unwrap();
+                kernel.set(*user, *thread, &step, now);
                 book.record(&step, now);
                 prop_assert!(kernel.taken(None, now) <= capacity.units());
             }
         }
         prop_assert_eq!(book.next_due(), None);
-        for (reserve, _, terms) in alive {
+        for (reserve, _, terms, _) in alive {
             let (granted, _) = book.granted(reserve).unwrap();
             prop_assert!(granted.cost() >= terms.cost_min);
             prop_assert_eq!(granted.period(), terms.period);

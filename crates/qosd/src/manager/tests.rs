@@ -117,16 +117,12 @@ fn needs_root_a_newcomer_shares_what_others_return() {
     let Some(_) = reserve(&mut manager, &first, need(19)) else { return };
     assert_eq!(first.policy(), "deadline:1.9ms/10ms/10ms");
     let Some(newcomer) = reserve(&mut manager, &second, need(19)) else { return };
-    while manager.grant(newcomer).is_none() {
+    while manager.grant(newcomer).is_none_or(|grant| grant.cost < MS) {
         assert!(manager.next_due().is_some());
         manager.settle(clock::now());
     }
     for sleeper in [&first, &second] {
-        let policy = sleeper.policy();
-        assert!(
-            policy.starts_with("deadline:999us") || policy.starts_with("deadline:1ms"),
-            "{policy}"
-        );
+        assert_eq!(sleeper.policy(), "deadline:1ms/10ms/10ms");
     }
 }
 
@@ -181,7 +177,7 @@ fn needs_root_the_next_manager_returns_what_a_killed_one_has_left() {
     std::fs::write(&copied, [&text[..], b"{\"thread\":1,\"star"].concat()).unwrap();
     assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
     let (_, returned) = Ledger::open(&copied).unwrap();
-    assert_eq!(returned, [sleeper.id]);
+    assert_eq!(returned[0].thread, sleeper.id);
     assert_eq!(sleeper.policy(), "other");
 }
 
@@ -209,4 +205,97 @@ fn a_thread_that_others_keep_counts_and_has_its_own_policy() {
     assert_eq!(again, Err(NotReserved::Reserved(sleeper.id.0)));
     manager.release(&own, allotted, now).unwrap();
     assert_eq!((manager.reserves().len(), sleeper.policy().as_str()), (0, "other"));
+}
+
+#[test]
+fn a_state_file_that_is_damaged_or_no_file_keeps_nobody_from_starting_or_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads");
+    std::fs::write(&path, b"\xff\xfe\n{\"thread\":1,\n[[[[").unwrap();
+    let (_, returned) = Ledger::open(&path).unwrap();
+    assert_eq!(returned, []);
+    let check = |name: &str, expected: &str| {
+        let refused = Ledger::open(&folder.path().join(name)).unwrap_err().to_string();
+        assert!(refused.ends_with(expected), "{refused}");
+    };
+    let precious = folder.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path().join("link")).unwrap();
+    check("link", "it is a symbolic link");
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    let fifo = folder.path().join("fifo");
+    let (mode, kind) =
+        (rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, rustix::fs::FileType::Fifo);
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
+    check("fifo", "it is not a regular file");
+}
+
+#[test]
+fn a_thread_may_have_a_name_of_any_bytes() {
+    let sleeper = Sleeper::start();
+    std::fs::write(format!("/proc/self/task/{}/comm", sleeper.id.0), b"a) R 1\xff").unwrap();
+    let subject = sleeper.subject();
+    assert_eq!(subject.name(), "a) R 1\u{fffd}");
+}
+
+/// A process that computes until it is killed.
+struct Computing(std::process::Child);
+
+impl Computing {
+    fn start() -> Self {
+        Self(std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+
+    fn id(&self) -> ThreadId {
+        ThreadId(self.0.id().cast_signed())
+    }
+
+    fn ran(&self) -> Nanos {
+        scheduled_time(self.id()).unwrap().ran
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        // A thread that is stuck is not killed.
+        let _ = ThreadRef::Id(self.id()).schedule_exactly(Scheduling::ORDINARY);
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn needs_root_a_thread_that_the_kernel_left_throttled_is_freed_and_counted() {
+    let process = Computing::start();
+    let mut manager = manager();
+    for _ in 0..10 {
+        // Somebody else's grant ends in debt, and the manager's follows too soon.
+        let thread = ThreadRef::Id(process.id());
+        let capacity = "1ms/10ms".parse().unwrap();
+        match Reserve::grant(thread, capacity, &[Rung::Deadline]) {
+            Ok(_reserve) => std::thread::sleep(Duration::from_millis(8)),
+            Err(refused) => return skip(TestNeed::Root, refused),
+        }
+        std::thread::sleep(Duration::from_millis(12));
+        let subject = Subject::of_id(process.id()).unwrap();
+        let Ok(reserve) = manager.reserve(&client(user()), subject, need(10), clock::now()) else {
+            continue;
+        };
+        let (before, began): (_, Moment) = (process.ran(), clock::now());
+        while process.ran() == before && clock::now() - began < Nanos::from_secs(60) {
+            manager.settle(clock::now());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(process.ran() > before);
+        if manager.stuck() > 0 {
+            assert_eq!(manager.reserves()[0].stuck, 1);
+            let renewed = |notice: &Notice| notice.what == What::Renewed;
+            assert_eq!(manager.take_notices().iter().filter(|notice| renewed(notice)).count(), 1);
+            return;
+        }
+        manager.release(&client(user()), reserve, clock::now()).unwrap();
+        // The next round begins when the kernel has forgotten this one.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // A kernel without the defect, or a thread that was never in debt.
 }

@@ -21,6 +21,10 @@ const THREAD: &str = "TACTUS_TEST_THREAD";
 
 fn call(stream: &mut UnixStream, message: &Value) -> Value {
     stream.write_all(&encode(message)).unwrap();
+    reply(stream)
+}
+
+fn reply(stream: &mut UnixStream) -> Value {
     let mut reply = Vec::new();
     let mut byte = [0];
     while stream.read(&mut byte).unwrap() == 1 && byte[0] != 0 {
@@ -101,24 +105,46 @@ fn a_descriptor_that_is_no_thread_is_refused() {
         "method": "org.tactus.qos.Reserve",
         "parameters": { "need": need(1), "descriptor": 0 },
     });
-    local_socket::send(&stream, &encode(&message), Some(file.as_fd())).unwrap();
+    local_socket::send(&stream, &encode(&message), &[file.as_fd()]).unwrap();
     let reply = call(&mut stream, &json!({ "method": "org.tactus.qos.Status" }));
     assert_eq!(reply["error"], "org.tactus.qos.BadThread", "{reply}");
 }
 
 #[test]
-fn a_flood_of_descriptors_closes_the_connection() {
+fn descriptors_of_one_call_are_limited_and_those_of_many_calls_are_closed() {
     let server = Running::start();
-    let mut stream = server.stream();
+    let (mut one, many) = (server.stream(), server.stream());
     let file = std::fs::File::open("/dev/null").unwrap();
-    let status = encode(&json!({ "method": "org.tactus.qos.Status", "oneway": true }));
+    // Parts of a call that never ends.
     for _ in 0..100 {
-        if local_socket::send(&stream, &status, Some(file.as_fd())).is_err() {
+        if local_socket::send(&one, b" ", &[file.as_fd()]).is_err() {
             break;
         }
     }
-    assert!(is_closed(&mut stream));
+    assert!(is_closed(&mut one));
+    let mut many = many;
+    for wrong in [json!({}), json!({ "reserve": "x" }), json!(3), Value::Null] {
+        for method in ["Status", "Release", "Change", "Reserve", "Nothing"] {
+            let method = format!("org.tactus.qos.{method}");
+            let message = encode(&json!({ "method": method, "parameters": wrong }));
+            local_socket::send(&many, &message, &[file.as_fd()]).unwrap();
+            let mut byte = [1];
+            while byte[0] != 0 {
+                many.read_exact(&mut byte).unwrap();
+            }
+        }
+    }
     assert!(server.is_serving());
+}
+
+#[test]
+fn a_call_that_would_change_the_protocol_is_refused() {
+    let server = Running::start();
+    let mut stream = server.stream();
+    let reply = call(&mut stream, &json!({ "method": "org.tactus.qos.Status", "upgrade": true }));
+    assert_eq!(reply["error"], "org.tactus.qos.BadRequest", "{reply}");
+    let reply = call(&mut stream, &json!({ "method": "org.tactus.qos.Status" }));
+    assert!(reply["error"].is_null(), "{reply}");
 }
 
 #[test]
@@ -130,6 +156,13 @@ fn a_huge_or_broken_call_closes_the_connection() {
         let _ = stream.write_all(&bytes);
         assert!(is_closed(&mut stream), "{:?}", &bytes[..bytes.len().min(9)]);
     }
+    // Complete, and too long.
+    let mut long = encode(&json!({ "method": "org.tactus.qos.Status" }));
+    long.splice(0..0, vec![b' '; CALL_BYTES]);
+    let mut stream = server.stream();
+    stream.write_all(&long).unwrap();
+    let reply = reply(&mut stream);
+    assert!(reply.to_string().contains("more than 16384 bytes"), "{reply}");
     let mut deep = "[".repeat(CALL_BYTES / 2).into_bytes();
     deep.push(0);
     let mut stream = server.stream();

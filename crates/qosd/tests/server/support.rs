@@ -10,7 +10,8 @@ use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_qos::{Connection, Constraint, Grant, Need, NotAnswered};
 use tactus_qosd::policy::Names;
-use tactus_qosd::{Bandwidth, Manager, ManagerHandle, Policy, Server, listener};
+use tactus_qosd::{Bandwidth, Manager, ManagerHandle, Policy, Server};
+use tactus_sys::local_socket;
 use tactus_testing::{Need as TestNeed, skip};
 use tempfile::TempDir;
 
@@ -32,10 +33,11 @@ impl Running {
         let folder = tempfile::tempdir().unwrap();
         let policy = Policy::parse(policy, &Names::default()).unwrap();
         let manager = Manager::new(Bandwidth::percent_of_cpus(25, 1), None).unwrap();
-        let listener = listener::bind(&folder.path().join("socket")).unwrap();
-        let server = Server::new(listener, manager, policy, 1).unwrap();
+        let (listener, file) = local_socket::listen(&folder.path().join("socket")).unwrap();
+        let mut server = Server::new(listener, manager, policy, 1).unwrap();
+        server.remove_at_end(Some(file));
         let handle = server.handle();
-        let thread = std::thread::spawn(move || server.run(None).unwrap());
+        let thread = std::thread::spawn(move || server.run(None, drop).unwrap());
         Self { folder, handle, thread: Some(thread) }
     }
 

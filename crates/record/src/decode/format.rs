@@ -86,7 +86,7 @@ pub(super) fn fields(text: &str) -> Result<Vec<(String, Field)>, BadFormat> {
 
 /// Reads a number of one to eight bytes; zero for fields with another size.
 #[inline]
-pub(super) fn int(raw: &[u8], field: Field) -> i64 {
+pub(crate) fn int(raw: &[u8], field: Field) -> i64 {
     let Some(bytes) = raw.get(usize::from(field.offset)..) else { return 0 };
     macro_rules! read {
         ($signed:ty, $unsigned:ty) => {

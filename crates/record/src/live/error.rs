@@ -68,7 +68,7 @@ pub enum RecordError {
 
 impl RecordError {
     /// The error of a kernel that refused `asked` with `errno`, which was needed to do `what`.
-    pub(super) fn refused(what: &'static str, asked: &Asked, errno: Errno) -> Self {
+    pub(crate) fn refused(what: &'static str, asked: &Asked, errno: Errno) -> Self {
         Self::Refused { what, diagnosis: diagnose_here(asked, errno) }
     }
 

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use tactus_explain::jobs::{
-    Aperiodic, DueBy, JobDivision, JobExplanation, JobSegment, Jobs, LateJob, NoPeriod, Period,
+    Aperiodic, CutJob, DueBy, JobDivision, JobEnd, JobExplanation, JobSegment, Jobs, LateJob,
+    NoPeriod, Period,
 };
 use tactus_explain::{Cause, ExplainedSample};
 use tactus_model::time::Nanos;
@@ -129,9 +130,8 @@ pub(super) fn name(thread: &JobExplanation) -> String {
 fn thread_text(thread: &JobExplanation, width: usize) -> String {
     let explanation = &thread.explanation;
     let mut written = format!("{}\n\n", name(thread));
-    for sentence in
-        [words::headline(explanation, Subject::Jobs)].into_iter().chain(sentences(thread))
-    {
+    let headline = words::headline(explanation, Subject::Jobs, Some(&thread.process));
+    for sentence in [headline].into_iter().chain(sentences(thread)) {
         written.push_str(&wrapped(&sentence, "", width));
     }
     written.push_str(&text::pareto(explanation, Subject::Jobs, width));
@@ -142,7 +142,7 @@ fn thread_text(thread: &JobExplanation, width: usize) -> String {
         written.push_str(&format!("\n{}\n", Subject::Jobs.slowest()));
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
-        let length = Subject::Jobs.length(explained.sample.latency());
+        let length = Subject::Jobs.length(explained);
         let head = format!("{length}: {}", place(explained));
         written.push_str(&text::sample(number, &head, explained, Subject::Jobs, width));
     }
@@ -162,8 +162,14 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
             format::latency(pareto.time)
         )
     });
+    let overlap = (thread.late_once < thread.late_time.total()).then(|| {
+        format!(
+            "Late jobs overlap: one job waits for another. Together they take {} of the recording.",
+            format::latency(thread.late_once)
+        )
+    });
     let remainder = words::remainder(&thread.explanation);
-    let throttled = words::throttling(&thread.explanation);
+    let throttled = words::throttling(&thread.explanation, Subject::Jobs);
     let missed = (thread.missed > 0).then(|| {
         let times = format::counted(thread.missed, "due time");
         format!("The thread missed {times}: it began no job for them.")
@@ -171,8 +177,34 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
     let void = (thread.void > 0).then(|| {
         format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
     });
-    let known = [late, spent(thread), blocked(thread), remainder, throttled, missed, void];
+    let known = [
+        late,
+        overlap,
+        cut(thread),
+        spent(thread),
+        blocked(thread),
+        remainder,
+        throttled,
+        missed,
+        void,
+    ];
     known.into_iter().flatten().chain([rhythm(&thread.due, &thread.period)]).collect()
+}
+
+/// How the last job was cut short.
+fn cut(thread: &JobExplanation) -> Option<String> {
+    let CutJob { index, end, length } = thread.cut?;
+    let (job, length) = (format::count(index), format::latency(length));
+    match end {
+        JobEnd::Done => None,
+        JobEnd::Exit => {
+            Some(format!("The thread exited within job {job}, {length} after the due time."))
+        }
+        JobEnd::Unfinished => Some(format!(
+            "Job {job} was unfinished when the recording ended, {length} after the due time: it \
+             took at least as long."
+        )),
+    }
 }
 
 /// How late jobs spent their time, the greatest part first.
@@ -213,7 +245,14 @@ pub(crate) fn rhythm(due: &DueBy, period: &Period) -> String {
     let fitting = (period.fit * period.spacings as f64).round() as u64;
     let fit = format::share(fitting, period.spacings as u64);
     let length = format::latency(period.length);
+    let found = period.is_another().then(|| {
+        let median = format::latency(period.median);
+        format!(
+            " warning: the median of the spacings is {median}. fix: leave out --period, or name that one."
+        )
+    });
     format!("A job begins when {by}, every {length}; {fit} of the spacings fit this period.")
+        + &found.unwrap_or_default()
 }
 
 /// The place of a job, and how it began.
@@ -239,6 +278,13 @@ pub(crate) fn no_period(thread: &Aperiodic) -> String {
             format::share((period.fit * 100.0).round() as u64, 100),
             format::latency(period.length)
         ),
+        NoPeriod::Unlike(period) => format!(
+            "{name} does not have the period {}: {} of the spacings of its due times fit it. Their \
+             median is {}.",
+            format::latency(period.length),
+            format::share((period.fit * 100.0).round() as u64, 100),
+            format::latency(period.median)
+        ),
         NoPeriod::Relative(period) => format!(
             "{name} sleeps for a duration about every {}, so its jobs have no due times. If they \
              have: --period.",
@@ -253,7 +299,7 @@ pub fn late_job_line(job: &LateJob) -> String {
         "{} ({}): {}, deadline {}: {}",
         format::printable(&job.name),
         job.thread,
-        Subject::Jobs.length(job.done - job.due),
+        words::job_length(job.division.end, job.done - job.due),
         format::axis_length(job.deadline),
         format::printable(&main_part(job))
     )
@@ -261,7 +307,7 @@ pub fn late_job_line(job: &LateJob) -> String {
 
 /// What took most of a late job's time, in words.
 fn main_part(job: &LateJob) -> String {
-    let JobDivision { segments, blocked } = &job.division;
+    let JobDivision { segments, blocked, .. } = &job.division;
     let greatest = segments.iter().max_by_key(|(_, time)| *time);
     let Some((segment, time)) = greatest else { return String::new() };
     let time = format::latency(time);
@@ -282,7 +328,10 @@ fn main_part(job: &LateJob) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tactus_explain::cause::{Culprit, Throttle};
     use tactus_explain::jobs::{JobOptions, jobs};
+    use tactus_explain::{ParetoRow, ThrottledGroup};
+    use tactus_model::recording::Priority;
     use tactus_record::file::RecordingFile;
 
     use super::*;
@@ -317,6 +366,75 @@ mod tests {
     #[test]
     fn jobs_of_a_recording_at_60() {
         insta::assert_snapshot!(shown(60));
+    }
+
+    /// The first line and the sentences about a thread with late jobs, after a change.
+    fn said(change: impl FnOnce(&mut JobExplanation)) -> String {
+        let mut found = of_probe(Nanos::from_millis(1));
+        let thread = found.threads.iter_mut().find(|thread| thread.late() > 0);
+        let thread = thread.expect("one is late");
+        change(thread);
+        thread_text(thread, 1000).replace(format::THIN_SPACE, " ")
+    }
+
+    #[test]
+    fn the_headline_names_the_thread_if_it_is_one_of_the_late_program_itself() {
+        let row = |name: &str, millis| {
+            let thread = Culprit {
+                name: name.to_owned(),
+                process: Some("audio".to_owned()),
+                thread: None,
+                priority: Priority(120),
+                base: None,
+                or_higher: false,
+            };
+            let (cause, time) = (Cause::OtherThread { thread }, Nanos::from_millis(millis));
+            ParetoRow { cause, time, samples: 1, first: 1, max: time }
+        };
+        let late_in = |process: &str| {
+            said(|thread| {
+                thread.process = process.to_owned();
+                thread.explanation.pareto.rows = vec![row("mid", 6), row("low", 4)];
+                thread.explanation.pareto.time = Nanos::from_millis(10);
+            })
+        };
+        let own = late_in("audio");
+        assert!(
+            own.contains("Main cause of late jobs: thread mid of audio (other), 60.0 %"),
+            "{own}"
+        );
+        let other = late_in("player");
+        assert!(other.contains("Main cause of late jobs: threads of audio, 100 %"), "{other}");
+    }
+
+    #[test]
+    fn the_text_says_which_job_was_cut_short_and_that_jobs_overlap() {
+        let whole = said(|_| ());
+        assert!(!whole.contains("overlap") && !whole.contains("exited"), "{whole}");
+        let cut = said(|thread| {
+            let length = Nanos::from_millis(20);
+            thread.cut = Some(CutJob { index: 1200, end: JobEnd::Exit, length });
+            thread.late_once = Nanos::from_millis(1);
+            let worst = thread.explanation.worst[0].job.as_mut().expect("every job is divided");
+            worst.end = JobEnd::Unfinished;
+        });
+        assert!(cut.contains("The thread exited within job 1 200, 20.0 ms after the due time."));
+        assert!(cut.contains("Together they take 1.00 ms of the recording."), "{cut}");
+        assert!(cut.contains("1. unfinished, at least ") && cut.contains("recording ends after"));
+    }
+
+    #[test]
+    fn throttling_is_a_sum_over_threads_or_over_jobs_that_overlap() {
+        let quota = said(|thread| {
+            let (path, throttled) = ("/robot".to_owned(), Nanos::from_millis(1));
+            thread.explanation.throttled = vec![ThrottledGroup { path, throttled }];
+            let cause = Cause::Throttling { rule: Throttle::Cgroup };
+            thread.explanation.pareto.rows[0].cause = cause;
+        });
+        assert!(
+            quota.contains("because jobs that overlap contain the same throttling."),
+            "{quota}"
+        );
     }
 
     #[test]

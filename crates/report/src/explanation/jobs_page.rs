@@ -58,7 +58,7 @@ fn view((number, thread): (usize, &JobExplanation)) -> CellView {
         label: jobs::name(thread),
         noun: Subject::Jobs.noun(),
         slowest: Subject::Jobs.slowest(),
-        headline: words::headline(explanation, Subject::Jobs),
+        headline: words::headline(explanation, Subject::Jobs, Some(&thread.process)),
         sentences: jobs::sentences(thread),
         causes: section::causes(explanation),
         lengths: section::lengths(segments.map(|part| (part.segment.to_string(), &part.histogram))),

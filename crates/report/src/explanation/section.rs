@@ -92,7 +92,7 @@ impl CellView {
         let sentences = [
             words::divided(explanation),
             words::remainder(explanation),
-            words::throttling(explanation),
+            words::throttling(explanation, Subject::Samples),
             words::observer(explanation),
             words::circumstances(explanation),
             Some(words::matched(explanation)),
@@ -103,7 +103,7 @@ impl CellView {
             label: cell.label.clone(),
             noun: Subject::Samples.noun(),
             slowest: Subject::Samples.slowest(),
-            headline: words::headline(explanation, Subject::Samples),
+            headline: words::headline(explanation, Subject::Samples, None),
             sentences: sentences.into_iter().flatten().collect(),
             causes: causes(explanation),
             lengths: lengths(
@@ -200,7 +200,7 @@ fn sample(
     place: String,
 ) -> SampleView {
     let latency = explained.sample.latency();
-    let length = subject.length(latency);
+    let length = subject.length(explained);
     let drawing = explained.timeline.as_ref().map(|drawn| {
         let (lanes, left_out) = lanes::shown(drawn);
         let mut head = format!("{number}. {length}");
@@ -210,7 +210,7 @@ fn sample(
         let lateness = Lateness {
             head: &head,
             length: drawn.length,
-            end: subject.end(),
+            end: subject.end(explained),
             lanes: &lanes,
             marks: &drawn.marks,
         };

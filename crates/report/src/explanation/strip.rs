@@ -20,8 +20,15 @@ const COLUMNS: usize = 100;
 /// The most moments that are listed one by one.
 const MOMENTS: usize = 8;
 
-/// Draws a timeline in at most `width` columns, each line after `indent`.
-pub(super) fn draw(timeline: &Timeline, subject: Subject, indent: &str, width: usize) -> String {
+/// Draws a timeline in at most `width` columns, each line after `indent`. `end` is what happens at
+/// its end.
+pub(super) fn draw(
+    timeline: &Timeline,
+    subject: Subject,
+    end: &str,
+    indent: &str,
+    width: usize,
+) -> String {
     let (lanes, left_out) = lanes::shown(timeline);
     let parts = lanes::parts(&lanes);
     let letters = letters(&parts);
@@ -29,7 +36,7 @@ pub(super) fn draw(timeline: &Timeline, subject: Subject, indent: &str, width: u
     let widest = names.iter().map(String::len).max().unwrap_or(0);
     let columns = width.saturating_sub(indent.len() + widest + 4).clamp(10, COLUMNS);
     let mut text = String::new();
-    let ruler = ruler(timeline, subject, columns);
+    let ruler = ruler(timeline, subject, end, columns);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{indent}{:widest$}  {ruler}", "");
     for (lane, name) in lanes.iter().zip(&names) {
@@ -78,12 +85,12 @@ pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
 }
 
 /// The beginning on the left, the end on the right.
-fn ruler(timeline: &Timeline, subject: Subject, columns: usize) -> String {
+fn ruler(timeline: &Timeline, subject: Subject, end: &str, columns: usize) -> String {
     let left = match subject {
         Subject::Samples | Subject::Jobs => "due",
         Subject::Waits => "wait begins",
     };
-    let right = format!("{} after {}", subject.end(), format::latency(timeline.length));
+    let right = format!("{} after {}", end, format::latency(timeline.length));
     let between = columns.saturating_sub(left.len() + columns_of(&right));
     format!("{left}{}{right}", " ".repeat(between.max(1)))
 }

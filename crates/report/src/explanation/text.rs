@@ -39,11 +39,11 @@ pub fn explanation_text(cells: &[CellExplanation], options: &TableOptions) -> St
 fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let explanation = &cell.explanation;
     let mut text = format!("{}\n\n", format::printable(&cell.label));
-    text.push_str(&wrapped(&words::headline(explanation, Subject::Samples), "", width));
+    text.push_str(&wrapped(&words::headline(explanation, Subject::Samples, None), "", width));
     let sentences = [
         words::divided(explanation),
         words::remainder(explanation),
-        words::throttling(explanation),
+        words::throttling(explanation, Subject::Samples),
         words::observer(explanation),
         words::circumstances(explanation),
         Some(words::matched(explanation)),
@@ -173,7 +173,7 @@ pub(super) fn sample(
         text.push_str(&after(&figures, &cause, width));
     }
     if let Some(timeline) = &explained.timeline {
-        text.push_str(&strip::draw(timeline, subject, INDENT, width));
+        text.push_str(&strip::draw(timeline, subject, subject.end(explained), INDENT, width));
     }
     text
 }

@@ -97,9 +97,10 @@ fn group_text(waits: &WaitExplanation, worst: usize, width: usize) -> String {
         format::axis_length(explanation.threshold),
         format::latency(explanation.pareto.time)
     );
-    let headline = (explanation.samples > 0).then(|| words::headline(explanation, Subject::Waits));
+    let headline =
+        (explanation.samples > 0).then(|| words::headline(explanation, Subject::Waits, None));
     let (remainder, observer) = (words::remainder(explanation), words::observer(explanation));
-    let throttled = words::throttling(explanation);
+    let throttled = words::throttling(explanation, Subject::Waits);
     for sentence in [headline, Some(late), remainder, throttled, observer].into_iter().flatten() {
         written.push_str(&wrapped(&sentence, "", width));
     }
@@ -150,11 +151,12 @@ mod tests {
         let options = Options { threshold: Nanos::from_millis(1), slowest: 1, timelines: 1 };
         let mut found = waits(&mut source, options, |_, name| name == "spinner").expect("whole");
         let explanation = &mut found.names[0].explanation;
-        let said = words::throttling(explanation).expect("its group was throttled");
+        let said = words::throttling(explanation, Subject::Waits).expect("its group was throttled");
         let plain = said.replace(format::THIN_SPACE, " ");
         let start =
             "The control group /quota15-one was throttled for 324 ms (cpu.stat, added up over";
         assert!(plain.starts_with(start), "{plain}");
+        assert!(plain.ends_with("in these waits, the sum over all their threads."), "{plain}");
         explanation.throttled[0].throttled = explanation.throttled_by_quota();
         let whole = words::remainder(explanation).expect("there are waits");
         assert!(whole.starts_with("The events explain 100"), "{whole}");

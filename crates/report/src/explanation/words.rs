@@ -1,5 +1,6 @@
 //! The sentences that terminal and page share.
 
+use tactus_explain::jobs::JobEnd;
 use tactus_explain::{
     Cause, CauseKind, Circumstances, ExplainedSample, Explanation, GroupRows, MatchOutcome, Pareto,
     ParetoRow,
@@ -41,21 +42,26 @@ impl Subject {
     }
 
     /// What happens at the end of one.
-    pub(super) const fn end(self) -> &'static str {
+    pub(super) fn end(self, explained: &ExplainedSample) -> &'static str {
         match self {
             Self::Samples => "user mode",
             Self::Waits => "on CPU",
-            Self::Jobs => "done",
+            Self::Jobs => match end_of(explained) {
+                JobEnd::Done => "done",
+                JobEnd::Exit => "exit",
+                JobEnd::Unfinished => "recording ends",
+            },
         }
     }
 
     /// How long one took.
-    pub(super) fn length(self, length: Nanos) -> String {
-        let length = format::latency(length);
+    pub(super) fn length(self, explained: &ExplainedSample) -> String {
+        let latency = explained.sample.latency();
+        let length = format::latency(latency);
         match self {
             Self::Samples => format!("{length} late"),
             Self::Waits => format!("waited {length}"),
-            Self::Jobs => format!("done {length} after its due time"),
+            Self::Jobs => job_length(end_of(explained), latency),
         }
     }
 
@@ -80,8 +86,25 @@ impl Subject {
     }
 }
 
+fn end_of(explained: &ExplainedSample) -> JobEnd {
+    explained.job.as_ref().map_or(JobEnd::Done, |job| job.end)
+}
+
+/// How long a job took that ended so.
+pub(super) fn job_length(end: JobEnd, length: Nanos) -> String {
+    let length = format::latency(length);
+    match end {
+        JobEnd::Done => format!("done {length} after its due time"),
+        JobEnd::Exit => format!("ended by the exit of the thread {length} after its due time"),
+        JobEnd::Unfinished => format!("unfinished, at least {length} after its due time"),
+    }
+}
+
 /// The main cause: `Main cause of latency over 100 µs: softirq NET_RX on CPU 1, 71.0 %.`
-pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
+///
+/// A program whose thread is late because of its own threads needs to know which: of the process
+/// `own`, the headline names the thread.
+pub(super) fn headline(explanation: &Explanation, subject: Subject, own: Option<&str>) -> String {
     let pareto = &explanation.pareto;
     let (noun, over) = (subject.noun(), subject.over(explanation.threshold));
     // If nothing but the observer delayed the samples, the table alone says so.
@@ -89,8 +112,13 @@ pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
     match causes(&all).next().or(all.first()) {
         Some(group) => {
             let rank = if group.explains() { "Main cause" } else { "Largest share" };
-            let share = format::share(group.time().as_nanos(), pareto.time.as_nanos());
-            format!("{rank} of {}: {group}, {share}.", subject.late(explanation.threshold))
+            let own = own.filter(|own| group.are_threads_of(own)).and(group.rows().first());
+            let (cause, time) = match own {
+                Some(row) => (row.cause.to_string(), row.time),
+                None => (group.to_string(), group.time()),
+            };
+            let share = format::share(time.as_nanos(), pareto.time.as_nanos());
+            format!("{rank} of {}: {cause}, {share}.", subject.late(explanation.threshold))
         }
         None if pareto.undivided > 0 => format!(
             "{} {over}; the recorded events do not show why.",
@@ -185,23 +213,21 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
 }
 
 /// The kernel's own account of throttling by quotas, beside the throttling that the events show.
-pub(super) fn throttling(explanation: &Explanation) -> Option<String> {
+pub(super) fn throttling(explanation: &Explanation, subject: Subject) -> Option<String> {
     let Throttling { counted, found } = Throttling::of(explanation)?;
     let groups = &explanation.throttled;
     let names: Vec<String> = groups.iter().map(|group| format::printable(&group.path)).collect();
     let one = names.len() == 1;
-    let samples = if has_jobs(explanation) { "jobs" } else { "waits" };
-    let beside = match has_jobs(explanation) && found > counted {
-        // Late jobs of one thread overlap, and each contains the throttling.
-        true => String::new(),
-        false => format!(
-            "; the events show {} in these {}, added up over threads",
-            format::latency(found),
-            samples
-        ),
+    let shown = format!("the events show {} in these {}s", format::latency(found), subject.noun());
+    let beside = match subject {
+        Subject::Jobs if found > counted => {
+            format!("{shown}, because jobs that overlap contain the same throttling")
+        }
+        Subject::Jobs => shown,
+        Subject::Samples | Subject::Waits => format!("{shown}, the sum over all their threads"),
     };
     Some(format!(
-        "The control {} {} {} throttled for {} (cpu.stat, added up over CPUs){beside}.",
+        "The control {} {} {} throttled for {} (cpu.stat, added up over CPUs); {beside}.",
         if one { "group" } else { "groups" },
         names.join(", "),
         if one { "was" } else { "were" },
@@ -235,10 +261,6 @@ impl Throttling {
         let missing = counted.saturating_sub(found);
         if missing > counted / 10 && whole >= counted { missing } else { 0 }
     }
-}
-
-fn has_jobs(explanation: &Explanation) -> bool {
-    explanation.worst.iter().any(|sample| sample.job.is_some())
 }
 
 /// The share of the total latency that is an effect of the observation; `None` if nothing is.

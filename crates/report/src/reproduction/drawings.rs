@@ -12,6 +12,7 @@ use crate::page::figures::frames;
 use crate::summary::cell_results;
 use crate::svg;
 use crate::svg::billing::Billed;
+use crate::svg::density::{self, Density, Ranges};
 use crate::svg::percentiles::{Curve, Shared, panel};
 use crate::svg::style::CurveStyle;
 
@@ -20,6 +21,7 @@ use crate::svg::style::CurveStyle;
 pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<String> {
     match view.graph.draw {
         Draw::Percentiles { axis } => percentiles(view, beside, axis),
+        Draw::Densities => densities(view, beside),
         Draw::Players => {
             let results = cell_results(run);
             let results: Vec<_> = results.iter().collect();
@@ -28,6 +30,14 @@ pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<Str
         Draw::Quanta => quanta(view),
         Draw::Use => uses(view),
         Draw::Billing { rate } => billing(view, rate),
+    }
+}
+
+/// The views of one machine whose panels share their axes with those of `view`.
+pub(super) fn beside<'v, 'a>(view: &'v View<'a>, all: &'v [View<'a>]) -> &'v [View<'a>] {
+    match view.graph.draw {
+        Draw::Densities => all,
+        _ => std::slice::from_ref(view),
     }
 }
 
@@ -56,6 +66,34 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
         panel(&head, &curves, &shared).inline()
     });
     panels.collect()
+}
+
+/// One panel per measure and selection of samples of a view, with a strip for each row. The panels
+/// of all views of the same measures share their axes.
+fn densities(view: &View<'_>, beside: &[View<'_>]) -> Vec<String> {
+    let comparable = beside.iter().filter(|other| {
+        other.graph.draw == Draw::Densities && other.graph.measures == view.graph.measures
+    });
+    let all: Vec<Density> = comparable.flat_map(|view| strips(view.rows.iter())).collect();
+    let ranges = Ranges::of(&all);
+    let panel = |group: Vec<&Row<'_>>| {
+        let head = group.first()?.head();
+        let strips: Vec<Density> = strips(group.into_iter()).collect();
+        Some(density::panel(&head, &strips, ranges).inline())
+    };
+    view.groups().into_iter().filter_map(panel).collect()
+}
+
+/// A strip of a density for each row with durations.
+fn strips<'r>(rows: impl Iterator<Item = &'r Row<'r>>) -> impl Iterator<Item = Density> {
+    rows.filter_map(|row| Some((row.name(), row.lengths?))).enumerate().map(
+        |(number, (name, lengths))| Density {
+            name: name.to_owned(),
+            style: CurveStyle::numbered(number),
+            counts: lengths.buckets().map(|bucket| (bucket.low, bucket.count)).collect(),
+            max: lengths.max(),
+        },
+    )
 }
 
 /// Curves with the same style for the same name in every panel, even if a panel lacks some of the

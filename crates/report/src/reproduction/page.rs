@@ -160,8 +160,9 @@ struct TableView<'a> {
 
 impl<'a> PartView<'a> {
     fn of(part: &'a PartFound<'a>, measured: &Measured<'_>) -> Self {
+        let published = part.tables.iter().filter(|table| table.has_published());
         let (tables, apart): (Vec<_>, Vec<_>) =
-            part.tables.iter().map(TableView::of).partition(|table| table.not_here.is_none());
+            published.map(TableView::of).partition(|table| table.not_here.is_none());
         let claims = part.claims.iter().map(|judged| ClaimView {
             outcome: judged.outcome.word(),
             text: &judged.claim.text,
@@ -172,7 +173,7 @@ impl<'a> PartView<'a> {
         let views = seen.map(|view| FigureView {
             title: view.graph.title.as_str().into(),
             place: &view.graph.place,
-            panels: drawings::panels(view, std::slice::from_ref(view), measured.run),
+            panels: drawings::panels(view, drawings::beside(view, &part.views), measured.run),
             tables: figures(view),
         });
         let kernels: Vec<&str> = part.kernel.into_iter().collect();

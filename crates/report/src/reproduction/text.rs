@@ -125,7 +125,9 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
         let _ = writeln!(text, "\n{}", words::SERVED);
         text.push_str(&grid(tables::served(&part.served), width));
     }
-    for table in part.tables.iter().filter(|table| table.not_here.is_none()) {
+    for table in
+        part.tables.iter().filter(|table| table.not_here.is_none() && table.has_published())
+    {
         let _ = writeln!(text, "\n{}", table.table.head());
         for measure in table.measures() {
             text.push_str(&grid(tables::beside(table, measure), width));

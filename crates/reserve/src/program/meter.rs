@@ -13,6 +13,7 @@ const USED_UP: u64 = 980;
 /// A reserve and the use that was read.
 pub(super) struct Metered {
     pub(super) reserve: Reserve,
+    /// Its last name: a program gets its own when it is executed.
     name: String,
     since: Nanos,
     last: Usage,
@@ -29,9 +30,9 @@ impl Metered {
 
     /// Ends `count` windows; false if the thread has ended.
     pub(super) fn read(&mut self, window: Nanos, count: u64) -> bool {
-        let state = state(self.reserve.thread());
+        let status = Status::of(self.reserve.thread());
         let Ok(now) = self.reserve.usage() else { return false };
-        let is_ready = state == Some('R');
+        let is_ready = status.as_ref().is_some_and(|status| status.state == 'R');
         let previous = self.history.windows.last().map(|previous| previous.used);
         let mut all = grown(&self.last, &now, self.reserve.capacity(), window, count, previous);
         // Without more to do at the end, it just used its cost.
@@ -40,7 +41,10 @@ impl Metered {
         }
         spread(all, count).for_each(|part| self.history.add(part));
         self.last = now;
-        state.is_some_and(|state| state != 'Z')
+        let Some(status) = status else { return false };
+        let lives = status.lives();
+        self.name = status.name;
+        lives
     }
 
     /// Begins windows of another length.
@@ -55,6 +59,7 @@ impl Metered {
         ThreadUsage {
             thread: self.reserve.thread().0,
             name: self.name,
+            capacity: self.reserve.capacity(),
             rung,
             since: self.since,
             precision: self.last.precision,
@@ -105,11 +110,33 @@ fn spread(all: Window, count: u64) -> impl Iterator<Item = Window> {
     })
 }
 
-/// The state of a thread, e.g. `R`; `None` if it has ended. See proc_pid_stat(5).
-fn state(thread: ThreadId) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", thread.0)).ok()?;
-    // The name is in parentheses and may contain any character.
-    stat.rsplit_once(')')?.1.trim_start().chars().next()
+/// What the kernel shows of a thread. See proc_pid_stat(5).
+pub(super) struct Status {
+    /// Its name, at most 15 bytes.
+    pub(super) name: String,
+    /// Its state, e.g. `R`.
+    state: char,
+}
+
+impl Status {
+    /// The status of a thread; `None` if it is gone.
+    pub(super) fn of(thread: ThreadId) -> Option<Self> {
+        let stat = std::fs::read(format!("/proc/{thread}/stat")).ok()?;
+        Self::parse(&String::from_utf8_lossy(&stat))
+    }
+
+    /// The name is in parentheses and may contain any character.
+    fn parse(stat: &str) -> Option<Self> {
+        let (before, after) = stat.rsplit_once(')')?;
+        let (_, name) = before.split_once('(')?;
+        Some(Self { name: name.to_owned(), state: after.trim_start().chars().next()? })
+    }
+
+    /// Whether it has not ended. The first thread of a process can end before the others; it is
+    /// then a zombie until they end.
+    pub(super) const fn lives(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X')
+    }
 }
 
 #[cfg(test)]
@@ -137,6 +164,16 @@ mod tests {
         assert_eq!(overruns(1_600, Some(2_400), None), 2, "enforced at ticks");
         assert_eq!(overruns(1_000, Some(2_000), None), 0);
         assert_eq!(overruns(1_000, None, Some(1)), 1, "the enforcer knows");
+    }
+
+    #[test]
+    fn a_name_may_contain_any_character() {
+        let status = Status::parse("42 (a) b (\n) R 1 2 3").unwrap();
+        assert_eq!((&*status.name, status.state), ("a) b (\n", 'R'));
+        assert!(status.lives() && !Status::parse("42 (a) Z 1").unwrap().lives());
+        assert!(Status::parse("42").is_none());
+        let own = Status::of(tactus_sys::thread::current_id()).unwrap();
+        assert!(own.lives() && !own.name.is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reserves of threads of the test itself. Threads that could run away are pinned and end after a
 //! stated time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tactus_testing::{Need, skip};
@@ -203,4 +204,98 @@ fn a_thread_that_has_ended_is_an_error() {
     let id = std::thread::spawn(tactus_sys::thread::current_id).join().unwrap();
     let refused = Reserve::grant(ThreadRef::Id(id), capacity("1ms/10ms"), Rung::ALL);
     assert!(matches!(refused, Err(Refused::Thread(_))));
+}
+
+/// A thread that computes until it is ended.
+struct Spinner {
+    id: ThreadId,
+    end: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Spinner {
+    fn start() -> Self {
+        let end = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&end);
+        let (report, reports) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            report.send(tactus_sys::thread::current_id()).unwrap();
+            // In case that the test fails.
+            let until = Instant::now() + Duration::from_secs(60);
+            while !ended.load(Ordering::Relaxed) && Instant::now() < until {
+                std::hint::spin_loop();
+            }
+        });
+        Self { id: reports.recv().unwrap(), end, thread: Some(thread) }
+    }
+
+    fn ran(&self) -> Nanos {
+        scheduled_time(self.id).unwrap().ran
+    }
+
+    /// Whether it runs within a time.
+    fn runs(&self, within: Duration) -> bool {
+        let (before, until) = (self.ran(), Instant::now() + within);
+        while self.ran() == before {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        // In case that it is stuck.
+        let _ = ThreadRef::Id(self.id).put_back(Scheduling::ORDINARY);
+        self.end.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+#[test]
+fn needs_root_a_thread_that_the_kernel_left_throttled_runs_again() {
+    const MS: Duration = Duration::from_millis(1);
+    let grant = |spinner: &Spinner| {
+        Reserve::grant(ThreadRef::Id(spinner.id), capacity("1ms/10ms"), &[Rung::Deadline])
+    };
+    let spinner = Spinner::start();
+    for _ in 0..10 {
+        // It enters the class again after its replenishment and before its 0-lag time.
+        match grant(&spinner) {
+            Ok(reserve) => {
+                std::thread::sleep(8 * MS);
+                drop(reserve);
+            }
+            Err(refused) => return skip(Need::Root, refused.to_string()),
+        }
+        std::thread::sleep(12 * MS);
+        let Ok(reserve) = grant(&spinner) else { continue };
+        if !spinner.runs(300 * MS) {
+            reserve.renew().unwrap();
+            assert!(spinner.runs(10_000 * MS));
+            return;
+        }
+        let release = reserve.release();
+        std::thread::sleep(release.into());
+    }
+    // A kernel without the defect, or a thread that was never in debt.
+}
+
+#[test]
+fn needs_root_a_thread_that_waits_until_it_is_forgotten_runs() {
+    let spinner = Spinner::start();
+    for held in [3, 5, 8, 11, 14] {
+        let thread = ThreadRef::Id(spinner.id);
+        match Reserve::grant(thread, capacity("2ms/10ms"), &[Rung::Deadline]) {
+            Ok(reserve) => {
+                assert!(spinner.runs(Duration::from_secs(10)), "after {held} ms");
+                std::thread::sleep(Duration::from_millis(held));
+                std::thread::sleep(reserve.release().into());
+            }
+            Err(refused) => return skip(Need::Root, refused.to_string()),
+        }
+    }
 }

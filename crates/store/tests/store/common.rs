@@ -8,13 +8,14 @@ use tactus_model::facts::{
     CpuFacts, KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, SchedulingFacts,
 };
 use tactus_model::guest::{GuestAccount, Proof};
+use tactus_model::interrupted::Dirt;
 use tactus_model::origin::{Origin, Overflow, Precision};
 use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
-    Accounting, Batch, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,
-    ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
+    Accounting, Batch, ByDirt, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement,
+    OfDirt, Outlier, ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -159,6 +160,7 @@ pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, TracedD
                 ..Accounting::default()
             },
             latencies: histogram(samples.iter().map(|sample| sample.latency())),
+            unprepared: vec![Nanos::from_millis(1)],
         }],
         recording: RecordingAccount { events: 900, lost: 3, bytes: 5_000 },
     };
@@ -295,6 +297,15 @@ fn task_result(
         usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
         use_over_time: (0..random.below(4)).map(|_| some(random)).collect(),
         batches: vec![Batch { median: some(random), ..Batch::default() }; random.below(3) as usize],
+        by_dirt: Some(Box::new(ByDirt {
+            kinds: vec![OfDirt {
+                dirt: Dirt::Tlb,
+                latencies: histogram([some(random)].into_iter()),
+                first_pass: histogram([some(random)].into_iter()),
+                second_pass: histogram([some(random)].into_iter()),
+            }],
+            unprepared: vec![some(random)],
+        })),
     }
 }
 

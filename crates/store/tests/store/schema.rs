@@ -213,7 +213,7 @@ fn the_schema_has_the_same_choices_as_the_types() {
     let check = |place: &str, words: Vec<&str>| {
         assert_eq!(schema.pointer(place).unwrap(), &json!(words), "{place}");
     };
-    use tactus_model::{probe, run, time};
+    use tactus_model::{interrupted, probe, run, time};
     let words = |place: &str| format!("/$defs/{place}/enum");
     check(
         &words("header/properties/status"),
@@ -230,6 +230,14 @@ fn the_schema_has_the_same_choices_as_the_types() {
     check(
         &words("probe/properties/tasks"),
         probe::TaskKind::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("probe/properties/interrupted"),
+        interrupted::Interrupted::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("probe/properties/dirt"),
+        interrupted::Dirt::ALL.iter().map(|dirt| dirt.word()).collect(),
     );
     check(
         &words("probe/properties/kind"),

@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use tactus_model::facts::CgroupFacts;
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::{CgroupFacts, ExclusiveCpuset};
 use tactus_model::recording::{QuotaGroup, ThreadId};
 use tactus_model::time::Nanos;
 
@@ -22,11 +23,63 @@ pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
         quota_us: quota.map(|quota| quota.map_or(-1, |quota| quota.runtime_us)),
         quota_period_us: quota.flatten().map(|quota| quota.period_us),
         cpuset: cpuset.as_ref().and_then(|group| confined(group, tree)),
+        exclusive_cpusets: cpuset.as_ref().map(|group| exclusive_cpusets(group, tree)),
         cpu_directory: cpu.map(|group| group.directory),
         cpuset_version: cpuset.as_ref().map(|group| group.version),
         cpuset_mount: cpuset.as_ref().map(|group| group.mount.clone()),
         cpuset_directory: cpuset.map(|group| group.directory),
     }
+}
+
+/// The most cpusets that are read, and the most that are listed.
+const CPUSETS_MAX: usize = 1024;
+const EXCLUSIVE_MAX: usize = 32;
+
+/// The cpusets below the mount of a group that ask for CPUs of their own, by directory.
+fn exclusive_cpusets(group: &Group, tree: &Tree<'_>) -> Vec<ExclusiveCpuset> {
+    let mut open = vec![group.mount.clone()];
+    let (mut found, mut seen) = (Vec::new(), 0);
+    while let Some(above) = open.pop() {
+        for below in tree.directories_in(&above) {
+            seen += 1;
+            if seen > CPUSETS_MAX || above.split('/').count() > DEPTH_MAX {
+                break;
+            }
+            let directory = format!("{above}/{below}");
+            found.extend(exclusive(tree, group.version, &above, &directory));
+            open.push(directory);
+        }
+    }
+    found.sort_by(|one, other| one.directory.cmp(&other.directory));
+    found.truncate(EXCLUSIVE_MAX);
+    found
+}
+
+/// The cpuset in `directory`, below `above`, if it asks for CPUs of its own.
+fn exclusive(
+    tree: &Tree<'_>,
+    version: u8,
+    above: &str,
+    directory: &str,
+) -> Option<ExclusiveCpuset> {
+    let state = match version {
+        1 => {
+            let is_exclusive = tree.flag(&format!("{directory}/cpuset.cpu_exclusive"))?;
+            let balances = tree.flag(&format!("{above}/cpuset.sched_load_balance"));
+            match (is_exclusive, balances) {
+                (false, _) => return None,
+                (true, Some(true)) => "balanced".to_owned(),
+                (true, _) => "exclusive".to_owned(),
+            }
+        }
+        _ => tree.words(&format!("{directory}/cpuset.cpus.partition"))?,
+    };
+    let cpus: CpuList = tree.value(&format!("{directory}/cpuset.cpus")).unwrap_or_default();
+    (state != "member" && !cpus.is_empty()).then(|| ExclusiveCpuset {
+        directory: directory.to_owned(),
+        cpus,
+        state,
+    })
 }
 
 /// How long quotas throttled this process's group and its ancestors, in total; `None`
@@ -254,7 +307,7 @@ impl Quota {
 }
 
 /// The CPUs that a group is confined to.
-fn confined(group: &Group, tree: &Tree<'_>) -> Option<tactus_model::cpus::CpuList> {
+fn confined(group: &Group, tree: &Tree<'_>) -> Option<CpuList> {
     let file = match group.version {
         1 => "cpuset.effective_cpus",
         _ => "cpuset.cpus.effective",

@@ -35,6 +35,7 @@ pub(super) fn read(tree: &Tree<'_>) -> CpuFacts {
             .words(&format!("{CLOCK_SOURCES}/available_clocksource"))
             .map(|words| words.split_whitespace().map(str::to_owned).collect()),
         interrupt_cpus: interrupt::cpus(tree),
+        default_interrupt_cpus: interrupt::default_cpus(tree),
         online,
         isolated,
         nohz_full,

@@ -1,12 +1,19 @@
 //! The bandwidth that the deadline class has reserved.
 //!
 //! The kernel's own accounts are in `/sys/kernel/debug/sched/debug` (`kernel/sched/debug.c`);
-//! if it cannot be read, the `sched` files of deadline tasks show their parameters.
+//! if it cannot be read, the parameters of deadline tasks show what they have reserved.
+
+use std::path::Path;
 
 use tactus_model::cpus::CpuList;
-use tactus_model::facts::DeadlineAccount;
+use tactus_model::facts::{DeadlineAccount, ThrottledThread};
+use tactus_model::policy::Scheduling;
+use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
 
 use super::Tree;
+use super::process::Task;
+use crate::{deadline_thread, sched};
 
 /// The unit in which the kernel counts bandwidth: this fraction of a CPU (`BW_SHIFT`,
 /// `kernel/sched/sched.h`).
@@ -72,18 +79,40 @@ fn servers_ppm(tree: &Tree<'_>, cpu: u32) -> Option<u64> {
     })
 }
 
-/// The maximum bandwidth that a task may have reserved, in millionths of a CPU, from
-/// its `sched` file.
+/// The maximum bandwidth that a task may have reserved, in millionths of a CPU.
 ///
-/// The file has the runtime and the deadline but not the period. Admission counts
-/// runtime over period, which is never more than runtime over deadline.
-pub(super) fn task_ppm(tree: &Tree<'_>, directory: &str) -> Option<u64> {
+/// Of this machine's tasks, the kernel is asked: their `sched` files have what is left of the
+/// runtime and the instant of the deadline. In a simulated tree, the file has both parameters;
+/// admission counts runtime over period, which is never more than runtime over deadline.
+pub(super) fn task_ppm(tree: &Tree<'_>, directory: &str, task: &Task) -> Option<u64> {
+    if tree.root() == Path::new("/") {
+        let thread = ThreadId(i32::try_from(task.id).ok()?);
+        return match sched::get_of(thread).ok()? {
+            Scheduling::Deadline { runtime, period, .. } => {
+                ppm(runtime.as_nanos(), period.as_nanos())
+            }
+            _ => None,
+        };
+    }
     let text = tree.text(&format!("{directory}/sched"))?;
     let value = |name| -> Option<u64> {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(name))?;
         line.trim().strip_prefix(':')?.trim().parse().ok()
     };
     ppm(value("dl.runtime")?, value("dl.deadline")?)
+}
+
+/// The thread, if it has no runtime left.
+pub(super) fn throttled(tree: &Tree<'_>, directory: &str, task: &Task) -> Option<ThrottledThread> {
+    let left = deadline_thread::runtime_in(&tree.text(&format!("{directory}/sched"))?)?;
+    let counted = tree.text(&format!("{directory}/schedstat"))?;
+    let ran = counted.split_whitespace().next()?.parse().ok()?;
+    let thread = || ThrottledThread {
+        thread: task.id,
+        name: task.name.clone(),
+        ran: Nanos::from_nanos(ran),
+    };
+    (left <= 0).then(thread)
 }
 
 fn ppm(runtime: u64, period: u64) -> Option<u64> {

@@ -22,3 +22,15 @@ pub(super) fn cpus(tree: &Tree<'_>) -> Option<CpuList> {
     let all: CpuList = places.iter().flat_map(CpuList::iter).collect();
     (!all.is_empty()).then_some(all)
 }
+
+/// The CPUs to which the kernel assigns new interrupts: a mask of hexadecimal digits, in groups
+/// of eight.
+pub(super) fn default_cpus(tree: &Tree<'_>) -> Option<CpuList> {
+    let mask = tree.words("proc/irq/default_smp_affinity")?;
+    let digits = mask.chars().rev().filter(|digit| *digit != ',');
+    let bits: Option<Vec<u32>> = digits.map(|digit| digit.to_digit(16)).collect();
+    let cpus = (0_u32..).zip(bits?).flat_map(|(place, digit)| {
+        (0..4).filter(move |bit| digit >> bit & 1 == 1).map(move |bit| 4 * place + bit)
+    });
+    Some(cpus.collect())
+}

@@ -24,11 +24,28 @@ pub(super) fn read(tree: &Tree<'_>, calls: &CallFacts) -> KernelFacts {
             let set = DEBUGGING.iter().filter(|option| config.is_set(option) == Some(true));
             set.map(|option| (*option).to_owned()).collect()
         }),
+        lockdown: lockdown(tree),
         machine: tree.words("proc/sys/kernel/arch").or_else(|| calls.machine.clone()),
         release,
         version,
         command_line,
     }
+}
+
+/// The lockdown in force; without the file in a mounted securityfs, the kernel has none.
+fn lockdown(tree: &Tree<'_>) -> Option<String> {
+    const SECURITY: &str = "sys/kernel/security";
+    match tree.text(&format!("{SECURITY}/lockdown")) {
+        Some(text) => chosen(&text),
+        // Every security module is listed there.
+        None => tree.words(&format!("{SECURITY}/lsm")).map(|_| "none".to_owned()),
+    }
+}
+
+/// The word in brackets of `always [madvise] never`.
+pub(super) fn chosen(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
 }
 
 /// Options of debug kernels; each of them slows the whole kernel.

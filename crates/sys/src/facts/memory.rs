@@ -3,6 +3,7 @@
 use tactus_model::facts::MemoryFacts;
 
 use super::Tree;
+use super::kernel::chosen;
 
 pub(super) fn read(tree: &Tree<'_>) -> MemoryFacts {
     let meminfo = tree.text("proc/meminfo").unwrap_or_default();
@@ -12,6 +13,7 @@ pub(super) fn read(tree: &Tree<'_>) -> MemoryFacts {
         transparent_huge_pages: tree
             .text("sys/kernel/mm/transparent_hugepage/enabled")
             .and_then(|text| chosen(&text)),
+        compact_unevictable_allowed: tree.flag("proc/sys/vm/compact_unevictable_allowed"),
     }
 }
 
@@ -26,10 +28,4 @@ pub(crate) fn kilobytes(meminfo: &str, name: &str) -> Option<u64> {
         .parse::<u64>()
         .ok()?
         .checked_mul(1024)
-}
-
-/// The word in brackets of `always [madvise] never`.
-fn chosen(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_owned())
 }

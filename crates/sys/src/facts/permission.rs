@@ -24,6 +24,7 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
     let status = tree.text("proc/self/status").unwrap_or_default();
     let limits = tree.text("proc/self/limits").unwrap_or_default();
     let (rtprio_limit, rtprio_limit_hard) = limit(&limits, "Max realtime priority").unzip();
+    let (rttime_limit_us, rttime_limit_hard_us) = limit(&limits, "Max realtime timeout").unzip();
     let (memlock_limit, memlock_limit_hard) = limit(&limits, "Max locked memory").unzip();
     // The kernel marks a program file that was replaced after the program started this way.
     let program = tree
@@ -38,6 +39,8 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
         rtprio_limit_hard,
         memlock_limit,
         memlock_limit_hard,
+        rttime_limit_us,
+        rttime_limit_hard_us,
         nice: tree.text("proc/self/stat").and_then(|stat| nice(&stat)),
         nice_limit: limit(&limits, "Max nice priority").map(|(soft, _)| 20 - soft.min(40) as i8),
         allowed_cpus: field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok()),

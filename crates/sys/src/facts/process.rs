@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use tactus_model::facts::ThrottledThread;
+
 use super::{Tree, deadline};
 
 /// The flag of the kernel's own threads (`PF_KTHREAD`, `include/linux/sched.h`).
@@ -11,6 +13,9 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// The number of the deadline class (`SCHED_DEADLINE`, `include/uapi/linux/sched.h`).
 const DEADLINE: u64 = 6;
+
+/// The most throttled threads that are facts.
+const THROTTLED_MAX: usize = 256;
 
 /// The name of the thread that every recording of Tactus has.
 ///
@@ -32,6 +37,8 @@ pub(super) struct Programs {
     pub deadline_ppm: Option<u64>,
     /// The same with the threads of the kernel and of this measurement.
     pub deadline_threads_ppm: Option<u64>,
+    /// Those that are ready and have no runtime left.
+    pub throttled_threads: Option<Vec<ThrottledThread>>,
 }
 
 /// Looks at all processes, if all of them are visible.
@@ -53,6 +60,7 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
         tree.text("proc/self/stat").and_then(|stat| stat.split_once(' ')?.0.parse::<u64>().ok());
     let (mut irqbalance, mut realtime_tasks, mut recordings) = (false, Vec::new(), 0);
     let (mut deadline_tasks, mut deadline_ppm, mut deadline_threads_ppm) = (0, Some(0), Some(0));
+    let mut throttled_threads = Vec::new();
     for (process, first) in &tasks {
         let other_program =
             !first.of_kernel && !own.is_some_and(|own| is_below(first.id, own, &parents));
@@ -61,8 +69,11 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
         for (place, thread) in threads.iter().filter_map(|place| Some((place, task(tree, place)?)))
         {
             if thread.policy == DEADLINE {
-                let ppm = deadline::task_ppm(tree, place);
+                let ppm = deadline::task_ppm(tree, place, &thread);
                 deadline_threads_ppm = sum(deadline_threads_ppm, ppm);
+                if thread.is_ready && throttled_threads.len() < THROTTLED_MAX {
+                    throttled_threads.extend(deadline::throttled(tree, place, &thread));
+                }
                 if other_program {
                     deadline_tasks += 1;
                     deadline_ppm = sum(deadline_ppm, ppm);
@@ -85,6 +96,7 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
         deadline_tasks: Some(deadline_tasks),
         deadline_ppm,
         deadline_threads_ppm,
+        throttled_threads: Some(throttled_threads),
     }
 }
 
@@ -103,9 +115,11 @@ fn is_below(process: u64, ancestor: u64, parents: &HashMap<u64, u64>) -> bool {
 }
 
 /// The relevant fields of `/proc/PID/stat`.
-struct Task {
-    id: u64,
-    name: String,
+pub(super) struct Task {
+    pub id: u64,
+    pub name: String,
+    /// It runs, or could.
+    is_ready: bool,
     parent: u64,
     of_kernel: bool,
     priority: u64,
@@ -136,6 +150,7 @@ fn task(tree: &Tree<'_>, directory: &str) -> Option<Task> {
     Some(Task {
         id: id.trim().parse().ok()?,
         name: name.to_owned(),
+        is_ready: fields.first() == Some(&"R"),
         parent: number(4)?,
         of_kernel: number(9)? & KERNEL_THREAD != 0,
         priority: number(40)?,

@@ -30,6 +30,7 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         deadline_reserved_ppm: deadline::reserved_ppm(accounts.as_deref())
             .or(programs.deadline_ppm),
         deadline_threads_ppm: programs.deadline_threads_ppm,
+        throttled_threads: programs.throttled_threads,
         deadline_accounts: accounts,
         left_behind: None,
     }

@@ -21,11 +21,11 @@ pub enum CallChain {
     Kernel,
 }
 
-/// `struct perf_event_attr` of `include/uapi/linux/perf_event.h` up to its fifth
-/// version, which every kernel since 4.8 accepts.
+/// `struct perf_event_attr` of `include/uapi/linux/perf_event.h` up to its seventh
+/// version. Older kernels accept it while the fields that they do not know are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Attr {
+pub(crate) struct Attr {
     kind: u32,
     size: u32,
     config: u64,
@@ -45,6 +45,9 @@ pub(super) struct Attr {
     aux_watermark: u32,
     sample_max_stack: u16,
     reserved: u16,
+    aux_sample_size: u32,
+    reserved_2: u32,
+    sig_data: u64,
 }
 
 const TYPE_SOFTWARE: u32 = 1;
@@ -53,13 +56,20 @@ const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_COUNT_SW_TASK_CLOCK`: the CPU time of a thread, in nanoseconds.
 const CONFIG_TASK_CLOCK: u64 = 1;
 
+/// `PERF_COUNT_SW_PAGE_FAULTS`.
+const CONFIG_PAGE_FAULTS: u64 = 2;
+
 /// `PERF_COUNT_SW_DUMMY`: an event that never occurs.
 const CONFIG_DUMMY: u64 = 9;
 
 const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_ADDRESS: u64 = 1 << 3;
 const SAMPLE_CALLCHAIN: u64 = 1 << 5;
 const SAMPLE_PERIOD: u64 = 1 << 8;
 const SAMPLE_RAW: u64 = 1 << 10;
+const SAMPLE_REGISTERS_USER: u64 = 1 << 12;
+const SAMPLE_STACK_USER: u64 = 1 << 13;
+const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 
 /// `PERF_FORMAT_LOST`, since Linux 6.0.
 const FORMAT_LOST: u64 = 1 << 4;
@@ -73,6 +83,9 @@ const SAMPLE_ID_ALL: u64 = 1 << 18;
 const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
+const REMOVE_ON_EXEC: u64 = 1 << 36;
+const SIGTRAP: u64 = 1 << 37;
 
 impl Attr {
     /// Records every occurrence of a tracepoint, stamped by `CLOCK_MONOTONIC`.
@@ -130,9 +143,74 @@ impl Attr {
         }
     }
 
+    /// Records the switches of a thread; the owner of a ring, which wakes nobody. Every record of
+    /// the ring says of which event it is.
+    pub(super) fn switches() -> Self {
+        let mut attr = Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_DUMMY,
+            sample_type: SAMPLE_IDENTIFIER | SAMPLE_TIME,
+            wakeup_watermark: u32::MAX,
+            ..Self::stamped()
+        };
+        attr.flags |= CONTEXT_SWITCH | WATERMARK;
+        attr
+    }
+
+    /// Records every occurrence of a tracepoint in a ring of [`Self::switches`].
+    pub(super) fn identified_tracepoint(id: u32) -> Self {
+        Self {
+            kind: TYPE_TRACEPOINT,
+            config: u64::from(id),
+            sample_period: 1,
+            sample_type: SAMPLE_IDENTIFIER | SAMPLE_TIME,
+            ..Self::stamped()
+        }
+    }
+
+    /// The same with the tracepoint's own record.
+    pub(super) fn with_content(self) -> Self {
+        Self { sample_type: self.sample_type | SAMPLE_RAW, ..self }
+    }
+
+    /// Records every page fault with its address in a ring of [`Self::switches`].
+    pub(super) fn page_faults() -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_PAGE_FAULTS,
+            sample_period: 1,
+            sample_type: SAMPLE_IDENTIFIER | SAMPLE_TIME | SAMPLE_ADDRESS,
+            ..Self::stamped()
+        }
+    }
+
+    /// The same with the registers of user mode whose bits are set, and a copy of the stack of at
+    /// most `stack` bytes, a multiple of 8 below 64 KiB.
+    pub(super) fn with_stack(self, registers: u64, stack: u16) -> Self {
+        Self {
+            sample_type: self.sample_type | SAMPLE_REGISTERS_USER | SAMPLE_STACK_USER,
+            sample_regs_user: registers,
+            sample_stack_user: u32::from(stack),
+            ..self
+        }
+    }
+
+    /// Sends `SIGTRAP` to the thread after each of its page faults.
+    pub(crate) fn page_fault_signals() -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_PAGE_FAULTS,
+            sample_period: 1,
+            sample_type: SAMPLE_TIME | SAMPLE_ADDRESS,
+            read_format: 0,
+            flags: USE_CLOCKID | REMOVE_ON_EXEC | SIGTRAP,
+            ..Self::stamped()
+        }
+    }
+
     /// The same without events in the kernel: without privilege, the kernel permits no others. The
     /// count of a task clock contains the time in the kernel nevertheless.
-    pub(super) fn of_user_mode(self) -> Self {
+    pub(crate) fn of_user_mode(self) -> Self {
         Self { flags: self.flags | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR, ..self }
     }
 
@@ -158,8 +236,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structure_has_the_size_of_the_fifth_version() {
-        // PERF_ATTR_SIZE_VER5 of include/uapi/linux/perf_event.h.
-        assert_eq!(size_of::<Attr>(), 112);
+    fn the_structure_has_the_size_of_the_seventh_version() {
+        // PERF_ATTR_SIZE_VER7 of include/uapi/linux/perf_event.h.
+        assert_eq!(size_of::<Attr>(), 128);
     }
 }

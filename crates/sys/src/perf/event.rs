@@ -1,13 +1,13 @@
 //! One event on one CPU.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::attr::{Attr, CallChain};
 use crate::error::{Errno, SysError};
 
-/// `PERF_FLAG_FD_CLOEXEC`
-const FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+/// The number that means all threads.
+const ALL_THREADS: i32 = -1;
 
 const IOC_ENABLE: libc::c_ulong = 0x2400;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
@@ -71,21 +71,7 @@ impl CpuEvent {
     }
 
     fn open_with(cpu: u32, attr: Attr, counts_lost: bool) -> Result<Self, SysError> {
-        // SAFETY: `attr` is a valid perf_event_attr whose size field holds its length.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attr,
-                -1_i32,
-                cpu as i32,
-                -1_i32,
-                FLAG_FD_CLOEXEC,
-            )
-        };
-        let fd = SysError::check("perf_event_open", fd)?;
-        // SAFETY: the kernel has just created this descriptor, and nothing else uses
-        // it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        let fd = super::open_on(attr, ALL_THREADS, cpu as i32)?;
         Ok(Self { fd, counts_lost })
     }
 

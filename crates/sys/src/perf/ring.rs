@@ -37,6 +37,8 @@ unsafe impl Send for Ring {}
 pub struct RawRecord<'a> {
     /// Its type (`PERF_RECORD_*`).
     pub kind: u32,
+    /// Its flags (`PERF_RECORD_MISC_*`).
+    pub flags: u16,
     /// The bytes after its header.
     pub body: &'a [u8],
 }
@@ -100,18 +102,19 @@ impl Ring {
         while tail != head {
             let left = head.wrapping_sub(tail) as usize;
             let header = self.bytes(tail, HEADER.min(left));
-            let [k0, k1, k2, k3, _, _, l0, l1] = *header else {
+            let [k0, k1, k2, k3, f0, f1, l0, l1] = *header else {
                 drained.garbled = left as u64;
                 break;
             };
             let kind = u32::from_ne_bytes([k0, k1, k2, k3]);
+            let flags = u16::from_ne_bytes([f0, f1]);
             let length = usize::from(u16::from_ne_bytes([l0, l1]));
             if length < HEADER || length > left {
                 drained.garbled = left as u64;
                 break;
             }
             let body = &self.bytes(tail, length)[HEADER..];
-            record(RawRecord { kind, body });
+            record(RawRecord { kind, flags, body });
             drained.records += 1;
             tail = tail.wrapping_add(length as u64);
         }

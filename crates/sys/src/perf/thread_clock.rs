@@ -1,17 +1,15 @@
 //! The CPU time of one thread.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 
 use super::attr::Attr;
+use super::open_for_thread;
 use super::ring::Ring;
 use crate::error::{Errno, SysError};
 use crate::thread;
-
-/// `PERF_FLAG_FD_CLOEXEC`
-const FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 
 /// `_IOW('$', 4, __u64)`
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
@@ -40,9 +38,9 @@ impl ThreadClock {
 
     fn open(thread: ThreadId, attr: Attr) -> Result<Self, SysError> {
         let thread = thread::number("perf_event_open", thread)?;
-        match open(thread, attr) {
+        match open_for_thread(thread, attr) {
             Err(error) if [Errno::ACCESS, Errno::PERM].contains(&error.errno) => {
-                open(thread, attr.of_user_mode())
+                open_for_thread(thread, attr.of_user_mode())
             }
             opened => opened,
         }
@@ -60,23 +58,6 @@ impl ThreadClock {
             _ => Err(SysError::new("read", Errno::IO)),
         }
     }
-}
-
-fn open(thread: i32, attr: Attr) -> Result<OwnedFd, SysError> {
-    // SAFETY: `attr` is a valid perf_event_attr whose size field holds its length.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attr,
-            thread,
-            -1_i32,
-            -1_i32,
-            FLAG_FD_CLOEXEC,
-        )
-    };
-    let fd = SysError::check("perf_event_open", fd)?;
-    // SAFETY: the kernel has just created this descriptor, and nothing else uses it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 /// An amount of CPU time of one thread. Its descriptor becomes readable each time the thread has

@@ -1,7 +1,7 @@
 //! A read from a timerfd_create(2) descriptor.
 
 use std::marker::PhantomData;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use tactus_model::time::{Clock, ClockName, Instant, Nanos};
@@ -37,18 +37,37 @@ impl<C: Clock> Timerfd<C> {
             .map_err(SysError::of("timerfd_create"))?;
         Ok(Self { descriptor, clock: PhantomData })
     }
+
+    /// Sets the time from which the [descriptor](AsFd) can be read; until then it cannot, whatever
+    /// was set before. `None`: never.
+    ///
+    /// # Errors
+    /// None according to the man page.
+    #[inline]
+    pub fn set(&self, due: Option<Instant<C>>) -> Result<(), SysError> {
+        // Zero disarms it, so the origin of the clock becomes 1 ns.
+        let nanos = due.map_or(0, |due| due.as_nanos().max(1));
+        let setting = Itimerspec {
+            it_interval: rustix_timespec(Nanos::ZERO),
+            it_value: rustix_timespec(Nanos::from_nanos(nanos)),
+        };
+        rustix::time::timerfd_settime(&self.descriptor, TimerfdTimerFlags::ABSTIME, &setting)
+            .map_err(SysError::of("timerfd_settime"))
+            .map(drop)
+    }
+}
+
+/// It can be read from the time that [`set`](Timerfd::set) gave.
+impl<C: Clock> AsFd for Timerfd<C> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
 }
 
 impl<C: Clock> Sleeper<C> for Timerfd<C> {
     #[inline]
     fn sleep_until(&mut self, due: Instant<C>) -> Result<Instant<C>, SysError> {
-        let setting = Itimerspec {
-            it_interval: rustix_timespec(Nanos::ZERO),
-            // Zero would disarm it.
-            it_value: rustix_timespec(Nanos::from_nanos(due.as_nanos().max(1))),
-        };
-        rustix::time::timerfd_settime(&self.descriptor, TimerfdTimerFlags::ABSTIME, &setting)
-            .map_err(SysError::of("timerfd_settime"))?;
+        self.set(Some(due))?;
         let mut expirations = [0_u8; 8];
         loop {
             match rustix::io::read(&self.descriptor, &mut expirations) {

@@ -1,0 +1,348 @@
+//! What the real-time threads of a program do that they must not, while it runs.
+//!
+//! The threads of the program are found in `/proc`, and each that is asked for is recorded alone:
+//! its system calls, page faults and switches, with copies of its stack. [`SectionFinder`] finds
+//! its sections, [`Code`] the lines.
+
+mod threads;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tactus_explain::jobs::Period;
+use tactus_explain::sections::{Call, SectionFinder, Step};
+use tactus_lint::Code;
+use tactus_model::recording::ThreadId;
+use tactus_model::result::Shortfall;
+use tactus_model::text::nearest;
+use tactus_model::time::Nanos;
+use tactus_model::violation::{CodePlace, LintReport, ViolationTally};
+use tactus_record::live::RecordError;
+use tactus_record::thread::{Did, ThreadRecorder, ThreadRecording};
+use tactus_sys::perf::OpenFileLimit;
+use tactus_sys::section::STACK_MAX;
+use tactus_sys::system_call;
+
+use crate::{Error, Result};
+use threads::{Found, Threads};
+
+/// The time between two looks at what the threads did, and whether there are new ones.
+const PACE: Duration = Duration::from_millis(5);
+
+/// The most threads that are watched at the same time: each has a buffer of 4 MiB.
+pub const THREADS_MAX: usize = 64;
+
+/// What to watch.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The command to run; if empty, `processes` are watched.
+    pub command: Vec<OsString>,
+    /// Processes that run, watched with their children.
+    pub processes: Vec<u32>,
+    /// Names and numbers of threads; if empty, all threads.
+    pub threads: Vec<String>,
+    /// The names of system calls that sections may make.
+    pub allowed: Vec<String>,
+    /// The name of the system call in which the threads wait; if `None`, each thread's own is
+    /// found.
+    pub wait: Option<String>,
+    /// How long to watch; if `None`, until the program ends.
+    pub duration: Option<Nanos>,
+}
+
+/// What becomes known while the program runs.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// The command has started as this process.
+    Started(u32),
+    /// A thread is watched from now on.
+    Watching {
+        /// Its name.
+        name: String,
+        /// The thread.
+        thread: ThreadId,
+    },
+}
+
+/// What the threads did.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// The violations.
+    #[serde(flatten)]
+    pub report: LintReport,
+    /// The threads that were watched and have sections.
+    pub threads: Vec<Watched>,
+    /// The number of watched threads without sections.
+    pub without_sections: usize,
+    /// The names of [`Question::threads`] that no thread had.
+    pub unseen_names: Vec<String>,
+    /// The names of threads that were seen and not asked for.
+    #[serde(skip)]
+    pub others: Vec<String>,
+    /// How the command ended; `None` without a command, or if it still runs.
+    #[serde(skip)]
+    pub ended: Option<ExitStatus>,
+}
+
+/// A thread with sections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Watched {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its name.
+    pub name: String,
+    /// The number of its sections.
+    pub sections: u64,
+    /// The system call in which it waits; `None` if system calls were not recorded.
+    pub wait: Option<String>,
+    /// Where it waits.
+    pub at: Option<CodePlace>,
+    /// The period of the wait; `None` if it is irregular.
+    pub period: Option<Period>,
+}
+
+/// The numbers of the system calls of a question.
+struct Calls {
+    allowed: Vec<i64>,
+    wait: Option<i64>,
+}
+
+impl Calls {
+    fn of(question: &Question) -> Result<Self> {
+        let number = |name: &String| {
+            system_call::number(name).ok_or_else(|| {
+                let error = Error::usage(format!("unknown system call `{name}`"));
+                let known = system_call::names();
+                error.with_hint_if_any(
+                    nearest(name, &known).map(|name| format!("did you mean `{name}`?")),
+                )
+            })
+        };
+        Ok(Self {
+            allowed: question.allowed.iter().map(number).collect::<Result<_>>()?,
+            wait: question.wait.as_ref().map(number).transpose()?,
+        })
+    }
+}
+
+/// Watches threads until the program ends, the duration is over, or `stop` is set.
+///
+/// # Errors
+/// The command cannot be started, there is no such process or system call, or the kernel permits
+/// nothing to be recorded.
+pub fn lint(
+    question: &Question,
+    stop: &AtomicBool,
+    mut on_news: impl FnMut(News),
+) -> Result<Answer> {
+    let calls = Calls::of(question)?;
+    let _limit = OpenFileLimit::raise();
+    let mut recording = ThreadRecording::prepare();
+    let mut command = start(&question.command)?;
+    let started = command.as_ref().map(Child::id);
+    started.into_iter().for_each(|process| on_news(News::Started(process)));
+    let roots = question.processes.iter().copied().chain(started).collect();
+    let mut threads = Threads::new(roots, question.threads.clone());
+    if let Some(process) = threads.missing() {
+        return Err(Error::usage(format!("there is no process {process}")));
+    }
+    let until = question.duration.map(|length| Instant::now() + Duration::from(length));
+    let mut watch = Watch::default();
+    let ended = loop {
+        let new = threads.find();
+        watch.forget(|thread| threads.has(thread));
+        for found in new {
+            if watch.lives.len() >= THREADS_MAX {
+                watch.refused += 1;
+            } else if let Some(recorder) = recording.start(found.thread)? {
+                on_news(News::Watching { name: found.name.clone(), thread: found.thread });
+                watch.add(found, recorder, &recording, &calls);
+            }
+        }
+        watch.drain();
+        let ended = command.as_mut().and_then(|child| child.try_wait().ok().flatten());
+        let is_over = until.is_some_and(|until| Instant::now() >= until)
+            || stop.load(Ordering::Relaxed)
+            || (command.is_none() && threads.is_over());
+        if ended.is_some() || is_over {
+            break ended;
+        }
+        std::thread::sleep(PACE);
+    };
+    watch.drain();
+    Ok(watch.answer(&recording, &threads, ended))
+}
+
+fn start(command: &[OsString]) -> Result<Option<Child>> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(None) };
+    let failed =
+        |error| RecordError::Command { command: program.to_string_lossy().into_owned(), error };
+    Ok(Some(Command::new(program).args(arguments).spawn().map_err(failed)?))
+}
+
+/// The threads that are watched.
+#[derive(Default)]
+struct Watch {
+    lives: Vec<Life>,
+    codes: HashMap<u32, Code>,
+    tally: ViolationTally,
+    report: LintReport,
+    threads: Vec<Watched>,
+    without_sections: usize,
+    /// The number of threads beyond the limit.
+    refused: usize,
+    faults_in_kernel: bool,
+}
+
+/// A thread that is watched.
+struct Life {
+    found: Found,
+    recorder: ThreadRecorder,
+    finder: SectionFinder,
+    /// How often its stack was brought in.
+    brought_in: u32,
+}
+
+/// The most times that a thread's stack is brought in.
+const BROUGHT_IN_MAX: u32 = 16;
+
+impl Watch {
+    fn add(
+        &mut self,
+        found: Found,
+        recorder: ThreadRecorder,
+        recording: &ThreadRecording,
+        calls: &Calls,
+    ) {
+        let finder = match recording.has_calls() {
+            true => SectionFinder::new(calls.allowed.clone(), calls.wait),
+            false => SectionFinder::without_calls(),
+        };
+        // While the process lives, it shows which files it has mapped.
+        self.codes.entry(found.process).or_insert_with(|| Code::of_process(found.process)).look();
+        self.faults_in_kernel |= recorder.has_faults_in_kernel();
+        self.lives.push(Life { found, recorder, finder, brought_in: 0 });
+    }
+
+    /// Reads what the threads did since the last call.
+    fn drain(&mut self) {
+        for Life { found, recorder, finder, brought_in } in &mut self.lives {
+            let Some(code) = self.codes.get_mut(&found.process) else { continue };
+            recorder.drain(|now, did| {
+                if let Did::Enter { point, .. } | Did::Fault { point, .. } = did
+                    && (*brought_in == 0 || point.stack.len() < STACK_MAX)
+                    && *brought_in < BROUGHT_IN_MAX
+                {
+                    *brought_in += 1;
+                    code.bring_stack_in(point.registers.sp);
+                }
+                finder.take(now, step(did, code));
+            });
+            for violation in finder.take_found() {
+                self.tally.add(&found.name, violation);
+            }
+        }
+    }
+
+    /// Ends the watching of threads that have ended.
+    fn forget(&mut self, lives: impl Fn(ThreadId) -> bool) {
+        if self.lives.iter().all(|life| lives(life.found.thread)) {
+            return;
+        }
+        self.drain();
+        let (living, ended) =
+            std::mem::take(&mut self.lives).into_iter().partition(|life| lives(life.found.thread));
+        self.lives = living;
+        let ended: Vec<Life> = ended;
+        ended.into_iter().for_each(|life| self.end(life));
+    }
+
+    fn end(&mut self, life: Life) {
+        let Life { found, mut finder, .. } = life;
+        finder.end();
+        for violation in finder.take_found() {
+            self.tally.add(&found.name, violation);
+        }
+        self.report.sections += finder.sections();
+        self.report.interrupted += finder.interrupted();
+        if finder.sections() == 0 {
+            self.without_sections += 1;
+            return;
+        }
+        self.threads.push(Watched {
+            thread: found.thread,
+            name: found.name,
+            sections: finder.sections(),
+            wait: finder.wait().map(|wait| wait.call.clone()),
+            at: finder.wait().map(|wait| wait.at.clone()),
+            period: finder.wait().and_then(|wait| wait.period),
+        });
+    }
+
+    fn answer(
+        mut self,
+        recording: &ThreadRecording,
+        threads: &Threads,
+        ended: Option<ExitStatus>,
+    ) -> Answer {
+        let lives = std::mem::take(&mut self.lives);
+        let was_watched = !(lives.is_empty() && self.threads.is_empty());
+        lives.into_iter().for_each(|life| self.end(life));
+        let mut report = self.report;
+        report.violations = self.tally.violations();
+        report.unplaced = self.tally.beyond();
+        report.unseen = recording.unseen().cloned().collect();
+        if was_watched && !self.faults_in_kernel && recording.has_calls() {
+            report.unseen.push(faults_in_user_mode());
+        }
+        report.unseen.extend((self.refused > 0).then(|| too_many(self.refused)));
+        Answer {
+            report,
+            threads: self.threads,
+            without_sections: self.without_sections,
+            unseen_names: threads.unseen_names(),
+            others: threads.others(),
+            ended,
+        }
+    }
+}
+
+fn faults_in_user_mode() -> Shortfall {
+    Shortfall {
+        asked: "page faults within system calls".to_owned(),
+        granted: "page faults in user mode".to_owned(),
+        reason: "they need CAP_PERFMON".to_owned(),
+        fix: None,
+    }
+}
+
+fn too_many(refused: usize) -> Shortfall {
+    Shortfall {
+        asked: tactus_model::format::counted(refused as u64, "more thread"),
+        granted: format!("{THREADS_MAX} threads"),
+        reason: "each needs a buffer of 4 MiB".to_owned(),
+        fix: Some("name the threads with --thread".to_owned()),
+    }
+}
+
+/// What a thread did, with the lines of its code.
+fn step(did: Did<'_>, code: &mut Code) -> Step {
+    match did {
+        Did::Enter { number, argument, point } => {
+            let (kind, what) = tactus_lint::system_call(number, argument);
+            Step::Enter(Call { number, kind, what, at: code.place(point.registers, point.stack) })
+        }
+        Did::Exit => Step::Exit,
+        Did::Fault { address, point } => Step::Fault {
+            memory: code.memory(address),
+            at: code.place(point.registers, point.stack),
+        },
+        Did::Out { preempted } => Step::Out { preempted },
+        Did::In => Step::In,
+        Did::Lost => Step::Lost,
+    }
+}

@@ -1,0 +1,177 @@
+//! `tactus lint`: what the real-time threads of a program do that they must not.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use clap::Args;
+use tactus_app::lint::{Answer, News, Question, Watched, lint};
+use tactus_model::text::nearest;
+use tactus_model::time::Nanos;
+use tactus_model::violation::CodePlace;
+use tactus_report::{format, violations_text};
+use tactus_sys::pidfd::PidFd;
+
+use crate::error::{CommandError, CommandResult};
+use crate::json_lines::write_line;
+use crate::quietness::Quietness;
+use crate::recorded_command::succeeded;
+use crate::signals::{self, on_each_interrupt};
+use crate::terminal::{say, stdout, table_options};
+use crate::values::positive;
+
+/// Show what the real-time code of a program does that it must not, with file and line.
+///
+/// It watches threads while a program runs, and lists the system calls, page faults and contended
+/// locks in their real-time sections. A section begins when the thread returns from the system
+/// call in which it waits for its next period, and ends when it waits again. The wait is the call
+/// whose returns are regular; --until names it. What the thread does before its first wait and
+/// after its last is in no section.
+///
+/// Each violation is reported at the innermost line of the program itself, also if a library made
+/// the system call; the program needs debug information for that (`-g`). It need not be linked with
+/// Tactus. Memory that the allocator has in stock is not seen: that needs the library tactus-lint.
+///
+/// It needs root or CAP_PERFMON. Without, it sees at most page faults in user mode. The exit code
+/// is 1 if there are violations, otherwise that of the command.
+///
+/// Examples: tactus lint --thread servo -- ./my-program; tactus lint --pid 812 --allow ppoll --duration 10s
+#[derive(Args)]
+pub(crate) struct LintArguments {
+    /// Watch only threads with this name or thread ID; may be repeated [default: all threads]
+    #[arg(long, value_name = "NAME|NUMBER")]
+    thread: Vec<String>,
+    /// Watch this process and its children; may be repeated
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pid: Vec<u32>,
+    /// System call that sections may make; may be repeated [default: none]
+    #[arg(long, value_name = "CALL")]
+    allow: Vec<String>,
+    /// System call in which the threads wait for their next period [default: found for each thread]
+    #[arg(long, value_name = "CALL")]
+    until: Option<String>,
+    /// How long to watch [default: until the program ends or an interrupt]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
+    duration: Option<Nanos>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
+    /// Command to run and watch, after `--`
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid")]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(arguments: &LintArguments) -> CommandResult {
+    let (stop, process) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    stop_on_interrupt(stop.clone(), process.clone())?;
+    let quietness = arguments.quietness;
+    let mut answer = lint(&arguments.question(), &stop, |news| match news {
+        News::Started(number) => process.store(number, Ordering::SeqCst),
+        News::Watching { name, thread } => {
+            quietness.note(format_args!("watching {} ({thread})", format::printable(&name)));
+        }
+    })?;
+    let started = process.load(Ordering::SeqCst);
+    if started != 0 && answer.ended.is_none() {
+        say!("the command continues as process {started}");
+    }
+    shorten(&mut answer);
+    print(&answer, arguments)?;
+    outcome(&answer)
+}
+
+impl LintArguments {
+    fn question(&self) -> Question {
+        Question {
+            command: self.command.clone(),
+            processes: self.pid.clone(),
+            threads: self.thread.clone(),
+            allowed: self.allow.clone(),
+            wait: self.until.clone(),
+            duration: self.duration,
+        }
+    }
+}
+
+/// The first interrupt ends the watching. One from a process is passed on to the command, which
+/// the terminal's own reaches too.
+fn stop_on_interrupt(stop: Arc<AtomicBool>, process: Arc<AtomicU32>) -> std::io::Result<()> {
+    on_each_interrupt(move |request| {
+        let command = process.load(Ordering::SeqCst);
+        if request.by_process && command != 0 {
+            // A command that has just ended gets none.
+            let _ = PidFd::of_process(command).map(|command| command.send(request.signal));
+        }
+        !stop.swap(true, Ordering::SeqCst)
+    })
+}
+
+/// Shows paths below the present directory as relative ones.
+fn shorten(answer: &mut Answer) {
+    let Ok(here) = std::env::current_dir() else { return };
+    let places = answer.report.violations.iter_mut().map(|violation| &mut violation.at);
+    let waits = answer.threads.iter_mut().filter_map(|thread| thread.at.as_mut());
+    for CodePlace { file, .. } in places.chain(waits) {
+        let below = file.as_ref().and_then(|file| Path::new(file).strip_prefix(&here).ok());
+        if let Some(below) = below.map(|below| below.display().to_string()) {
+            *file = Some(below);
+        }
+    }
+}
+
+fn print(answer: &Answer, arguments: &LintArguments) -> CommandResult {
+    if arguments.json {
+        return Ok(write_line(answer)?);
+    }
+    if answer.report.sections > 0 || !answer.report.is_clean() {
+        write!(stdout(), "{}", violations_text(&answer.report, &table_options()))?;
+    }
+    for thread in &answer.threads {
+        arguments.quietness.note(format_args!("{}", waits(thread)));
+    }
+    Ok(())
+}
+
+/// Where a thread waits, in a sentence.
+fn waits(thread: &Watched) -> String {
+    let name = format::printable(&thread.name);
+    let Some((call, at)) = thread.wait.as_ref().zip(thread.at.as_ref()) else {
+        return format!("{name}: a section is any time awake");
+    };
+    let period = thread.period.map_or("irregularly".to_owned(), |period| {
+        format!("every {}", format::latency(period.length))
+    });
+    format!("{name} waits in {call} ({}), {period}", format::printable(&at.to_string()))
+}
+
+/// The end of the command; violations count more than its own exit code.
+fn outcome(answer: &Answer) -> CommandResult {
+    if let Some(name) = answer.unseen_names.first() {
+        let others: Vec<&str> = answer.others.iter().map(String::as_str).collect();
+        let hint = match nearest(name, &others) {
+            Some(other) => format!("did you mean `{other}`?"),
+            None if others.is_empty() => "no other thread was seen".to_owned(),
+            None => format!("seen: {}", format::printable(&others.join(", "))),
+        };
+        return Err(CommandError::usage(format!("no thread `{name}` was seen; {hint}")));
+    }
+    let count: u64 = answer.report.violations.iter().map(|violation| violation.count).sum();
+    if !answer.report.is_clean() {
+        let count = format::counted(count + answer.report.unplaced, "violation");
+        return Err(CommandError::not_met(format!("{count} in real-time sections")));
+    }
+    if answer.report.sections == 0 {
+        // A clean result that watched nothing would pass every gate.
+        return Err(CommandError::not_met(
+            "no section was seen: no watched thread waited twice in the same call",
+        ));
+    }
+    match answer.ended {
+        Some(status) if signals::exit_code().is_none() => succeeded(status),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,346 @@
+//! The real-time sections of a thread's code, and what it did in them that it must not.
+//!
+//! A program that is not linked with Tactus marks no sections, so they are found: a section runs
+//! from the return of the system call in which the thread *waits* for its next period to its next
+//! wait. The wait is found as the period of jobs is (see [`crate::jobs`]): among the calls in
+//! which the thread sleeps, each at one place of the code, it is the one whose returns are regular
+//! by [`Period::find`]. A lock is the wait only if no other call is regular: a lock that is
+//! contended in each period returns regularly too. Among several, and if none is regular, it is
+//! the one in which the thread slept longest.
+//!
+//! Everything before the first return from the wait and after the last is not in a section: a
+//! program may prepare and clean up. Without system calls, a section is any time awake after the
+//! first sleep.
+
+use std::collections::HashMap;
+
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_model::violation::{CodePlace, Occurrence, ViolationKind};
+
+use crate::jobs::Period;
+
+/// The number of spacings from which the wait is found.
+pub const LEARNED: usize = 16;
+
+/// How many calls at different places may be the wait; later ones are not considered.
+const CANDIDATES_MAX: usize = 256;
+
+/// How many spacings are kept of each.
+const SPACINGS_MAX: usize = 64;
+
+/// The calls that only sleep.
+const SLEEPS: [&str; 2] = ["clock_nanosleep", "nanosleep"];
+
+/// How many acts are kept while the wait is not known; beyond it, it is found among them.
+const PENDING_MAX: usize = 1 << 14;
+
+/// How many acts are kept of one section; beyond it, they count before the section ends.
+const SECTION_MAX: usize = 1 << 12;
+
+/// How many page faults are kept of one system call.
+const FAULTS_MAX: usize = 64;
+
+/// What a thread did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It began a system call.
+    Enter(Call),
+    /// The call ended.
+    Exit,
+    /// It had a page fault in memory of this description.
+    Fault {
+        /// The memory, e.g. `[heap]`.
+        memory: String,
+        /// Where.
+        at: CodePlace,
+    },
+    /// It left its CPU.
+    Out {
+        /// Whether it could have run on.
+        preempted: bool,
+    },
+    /// It came to a CPU.
+    In,
+    /// Some of what it did is not known.
+    Lost,
+}
+
+/// A system call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its number.
+    pub number: i64,
+    /// Its kind as a violation.
+    pub kind: ViolationKind,
+    /// Its name, or what it does.
+    pub what: String,
+    /// Where.
+    pub at: CodePlace,
+}
+
+/// The call in which a thread waits for its next period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wait {
+    /// Its name.
+    pub call: String,
+    /// Where.
+    pub at: CodePlace,
+    /// The period of its returns; `None` if they are irregular.
+    pub period: Option<Period>,
+}
+
+/// Finds the sections of one thread.
+#[derive(Debug, Default)]
+pub struct SectionFinder {
+    /// The numbers of the calls that sections may make.
+    allowed: Vec<i64>,
+    /// The number of the call that is the wait, if the caller knows it.
+    given: Option<i64>,
+    has_calls: bool,
+    open: Option<OpenCall>,
+    candidates: HashMap<(i64, CodePlace), Candidate>,
+    wait: Option<(i64, Wait)>,
+    /// What the thread did, while the wait is not known.
+    pending: Vec<Act>,
+    section: Section,
+    found: Vec<Occurrence>,
+}
+
+/// A system call that has not ended.
+#[derive(Debug)]
+struct OpenCall {
+    call: Call,
+    began: Instant<Monotonic>,
+    slept: Nanos,
+    asleep: Option<Instant<Monotonic>>,
+    faults: Vec<Occurrence>,
+}
+
+/// Something that the thread has done.
+#[derive(Debug)]
+enum Act {
+    Called { number: i64, occurrence: Occurrence, faults: Vec<Occurrence> },
+    Faulted(Occurrence),
+    Lost,
+}
+
+/// A call that may be the wait.
+#[derive(Debug)]
+struct Candidate {
+    kind: ViolationKind,
+    what: String,
+    slept: Nanos,
+    returned: Instant<Monotonic>,
+    spacings: Vec<Nanos>,
+}
+
+#[derive(Debug, Default)]
+struct Section {
+    inside: bool,
+    acts: Vec<Occurrence>,
+    count: u64,
+    interrupted: u64,
+}
+
+impl SectionFinder {
+    /// Finds the sections of a thread whose system calls are known. Calls with the numbers
+    /// `allowed` are no violations. `wait` is the number of the call that ends sections, if it is
+    /// known.
+    pub fn new(allowed: Vec<i64>, wait: Option<i64>) -> Self {
+        Self { allowed, given: wait, has_calls: true, ..Self::default() }
+    }
+
+    /// Finds the sections of a thread whose system calls are not known.
+    pub fn without_calls() -> Self {
+        Self::default()
+    }
+
+    /// Takes what the thread did next.
+    pub fn take(&mut self, now: Instant<Monotonic>, step: Step) {
+        match step {
+            Step::Enter(call) => {
+                let (slept, asleep, faults) = (Nanos::ZERO, None, Vec::new());
+                self.open = Some(OpenCall { call, began: now, slept, asleep, faults });
+            }
+            Step::Exit => {
+                if let Some(open) = self.open.take() {
+                    self.returned(now, open);
+                }
+            }
+            Step::Fault { memory, at } => self.faulted(now, memory, at),
+            Step::Out { preempted: true } => {}
+            Step::Out { preempted: false } => match &mut self.open {
+                Some(open) => open.asleep = Some(now),
+                None => self.section.end(!self.has_calls, &mut self.found),
+            },
+            Step::In => {
+                if let Some(open) = &mut self.open {
+                    let slept = open.asleep.take().map_or(Nanos::ZERO, |since| now - since);
+                    open.slept = open.slept + slept;
+                }
+            }
+            Step::Lost => {
+                self.open = None;
+                self.act(Act::Lost);
+            }
+        }
+    }
+
+    fn returned(&mut self, now: Instant<Monotonic>, open: OpenCall) {
+        let OpenCall { call, began, slept, faults, .. } = open;
+        let Call { number, kind, what, at } = call;
+        if self.wait.is_none() {
+            self.learn(now, slept, number, kind, (&what, &at));
+        }
+        let took = Some(now - began);
+        let occurrence = Occurrence { kind, what, at, when: began, took };
+        self.act(Act::Called { number, occurrence, faults });
+        if self.wait.is_none() && self.is_learned() {
+            self.decide();
+        }
+    }
+
+    fn faulted(&mut self, now: Instant<Monotonic>, memory: String, at: CodePlace) {
+        let kind = ViolationKind::PageFault;
+        let fault = Occurrence { kind, what: memory, at, when: now, took: None };
+        match &mut self.open {
+            // Whether it is in a section is known when the call is known not to be the wait.
+            Some(open) if open.faults.len() < FAULTS_MAX => open.faults.push(fault),
+            Some(_) => {}
+            None => self.act(Act::Faulted(fault)),
+        }
+    }
+
+    fn learn(
+        &mut self,
+        now: Instant<Monotonic>,
+        slept: Nanos,
+        number: i64,
+        kind: ViolationKind,
+        (what, at): (&str, &CodePlace),
+    ) {
+        if self.given.is_some_and(|given| given != number) {
+            return;
+        }
+        let key = (number, at.clone());
+        let is_full = self.candidates.len() >= CANDIDATES_MAX;
+        match self.candidates.get_mut(&key) {
+            Some(candidate) => {
+                if candidate.spacings.len() < SPACINGS_MAX {
+                    candidate.spacings.push(now - candidate.returned);
+                }
+                (candidate.returned, candidate.slept) = (now, candidate.slept + slept);
+            }
+            // A call that never sleeps is no wait, unless it is late.
+            None if (slept > Nanos::ZERO || SLEEPS.contains(&what)) && !is_full => {
+                let (what, spacings) = (what.to_owned(), Vec::new());
+                let candidate = Candidate { kind, what, slept, returned: now, spacings };
+                self.candidates.insert(key, candidate);
+            }
+            None => {}
+        }
+    }
+
+    /// Whether a candidate is regular, or no more acts can be kept.
+    fn is_learned(&self) -> bool {
+        let is_regular = |candidate: &Candidate| {
+            candidate.spacings.len() >= LEARNED && Period::find(&candidate.spacings).is_ok()
+        };
+        self.pending.len() >= PENDING_MAX || self.candidates.values().any(is_regular)
+    }
+
+    /// Chooses the wait, and takes again what the thread did so far.
+    fn decide(&mut self) {
+        let period = |candidate: &Candidate| Period::find(&candidate.spacings).ok();
+        let best = self.candidates.iter().max_by_key(|(_, candidate)| {
+            let is_lock = candidate.kind == ViolationKind::ContendedLock;
+            (period(candidate).is_some(), !is_lock, candidate.slept)
+        });
+        let Some(((number, at), candidate)) = best else { return self.pending.clear() };
+        let (call, period) = (candidate.what.clone(), period(candidate));
+        self.wait = Some((*number, Wait { call, at: at.clone(), period }));
+        for act in std::mem::take(&mut self.pending) {
+            self.act(act);
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        let is_wait = |number: i64, at: &CodePlace| {
+            self.wait.as_ref().is_some_and(|(wait, known)| *wait == number && known.at == *at)
+        };
+        match act {
+            act if self.has_calls && self.wait.is_none() => {
+                if self.pending.len() < PENDING_MAX {
+                    self.pending.push(act);
+                }
+            }
+            Act::Called { number, occurrence, .. } if is_wait(number, &occurrence.at) => {
+                self.section.end(true, &mut self.found);
+            }
+            Act::Called { number, occurrence, faults } => {
+                let allowed = self.allowed.contains(&number);
+                let acts = faults.into_iter().chain((!allowed).then_some(occurrence));
+                acts.for_each(|act| self.section.add(act, &mut self.found));
+            }
+            Act::Faulted(fault) => self.section.add(fault, &mut self.found),
+            Act::Lost => self.section.lose(),
+        }
+    }
+
+    /// The violations in sections that have ended since the last call.
+    pub fn take_found(&mut self) -> Vec<Occurrence> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// The call in which the thread waits, if it is known.
+    pub fn wait(&self) -> Option<&Wait> {
+        self.wait.as_ref().map(|(_, wait)| wait)
+    }
+
+    /// The number of sections that have ended.
+    pub const fn sections(&self) -> u64 {
+        self.section.count
+    }
+
+    /// The number of sections that were interrupted by losses.
+    pub const fn interrupted(&self) -> u64 {
+        self.section.interrupted
+    }
+
+    /// The thread does nothing more: finds the wait if it is not known.
+    pub fn end(&mut self) {
+        if self.wait.is_none() && self.has_calls {
+            self.decide();
+        }
+    }
+}
+
+impl Section {
+    fn add(&mut self, act: Occurrence, found: &mut Vec<Occurrence>) {
+        if !self.inside {
+            return;
+        }
+        self.acts.push(act);
+        if self.acts.len() >= SECTION_MAX {
+            found.append(&mut self.acts);
+        }
+    }
+
+    /// Ends the section, if there is one; the next begins if `again`.
+    fn end(&mut self, again: bool, found: &mut Vec<Occurrence>) {
+        if self.inside {
+            self.count += 1;
+            found.append(&mut self.acts);
+        }
+        self.inside = again;
+    }
+
+    fn lose(&mut self) {
+        self.interrupted += u64::from(self.inside);
+        self.inside = false;
+        self.acts.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Peers that keep no rule.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tactus_fifo::message::{Request, Role, VERSION};
+use tactus_fifo::{Introduced, introduce};
+use tactus_sys::peer_memory::WritableWords;
+
+use crate::{Place, eventually, reader};
+
+/// Opens a FIFO of numbers by hand. Returns the connection and the memory to write.
+fn open(socket: &Path, role: Role, words: usize) -> (UnixStream, WritableWords) {
+    let (name, element) = ("numbers".to_owned(), "u64".to_owned());
+    let request = Request { version: VERSION, name, role, element, bytes: 8 };
+    let Introduced { stream, files, .. } = introduce(socket, &request).unwrap();
+    (stream, WritableWords::map(&files[1], words).unwrap())
+}
+
+#[test]
+fn any_index_of_a_reader_leaves_the_counts_right() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut sender = offers.fifo_out::<u64>("numbers", 8).unwrap();
+    let _broker = offers.start().unwrap();
+    let (_stream, words) = open(&place.socket, Role::ReadFifo, 8);
+    for index in [u64::MAX, 1 << 63, 9, 5, 4, 0, u64::MAX - 1] {
+        words.words()[0].store(index, Ordering::Release);
+        let _ = sender.try_push(&index);
+        assert!(sender.counts().in_flight <= 8);
+    }
+    let counts = sender.counts();
+    assert_eq!(counts.pushed + counts.refused, 7);
+    assert!(sender.counts().invalid >= 5, "{:?}", sender.counts());
+}
+
+#[test]
+fn any_index_of_a_writer_yields_no_more_items_than_slots() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut receiver = offers.fifo_in::<u64>("numbers", 8).unwrap();
+    let _broker = offers.start().unwrap();
+    let (_stream, words) = open(&place.socket, Role::WriteFifo, 16 + 8);
+    for index in [u64::MAX, 1 << 63, 9, 0, u64::MAX - 7] {
+        words.words()[0].store(index, Ordering::Release);
+        assert_eq!(receiver.try_pop(), None, "{index}");
+    }
+    assert_eq!(receiver.counts().invalid, 4);
+    words.words()[0].store(8, Ordering::Release);
+    // It claims that some were overwritten.
+    words.words()[1].store(3, Ordering::Release);
+    assert_eq!(std::iter::from_fn(|| receiver.try_pop()).count(), 5);
+    let counts = receiver.counts();
+    assert_eq!((counts.popped, counts.lost), (5, 3));
+}
+
+#[test]
+fn a_peer_that_has_gone_has_no_influence_on_the_next() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
+    let broker = offers.start().unwrap();
+    let (stream, words) = open(&place.socket, Role::ReadFifo, 8);
+    (0..4).for_each(|number| sender.try_push(&number).unwrap());
+    drop(stream);
+    eventually(|| broker.peers().is_empty().then_some(()));
+    let mut next = reader(&place.socket);
+    sender.try_push(&4).unwrap_err();
+    // The memory of the first peer still exists.
+    words.words()[0].store(4, Ordering::Release);
+    sender.try_push(&5).unwrap_err();
+    let read: Vec<_> = std::iter::from_fn(|| next.try_read().unwrap()).collect();
+    assert_eq!(read, [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_peer_that_misleads_the_writer_before_the_next_takes_over_costs_items_that_are_counted() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
+    let broker = offers.start().unwrap();
+    let (stream, words) = open(&place.socket, Role::ReadFifo, 8);
+    (0..4).for_each(|number| sender.try_push(&number).unwrap());
+    drop(stream);
+    eventually(|| broker.peers().is_empty().then_some(()));
+    let mut next = reader(&place.socket);
+    // The real-time side has not met the next peer yet.
+    words.words()[0].store(2, Ordering::Release);
+    sender.try_push(&4).unwrap();
+    let read: Vec<_> = std::iter::from_fn(|| next.try_read().unwrap()).collect();
+    assert_eq!((read, next.counts().lost), (vec![2, 3, 4], 2));
+    assert_eq!(sender.counts().pushed, next.counts().popped + next.counts().lost);
+}
+
+#[test]
+fn garbage_floods_and_silence_end_the_connection_and_nothing_else() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
+    let _broker = offers.start().unwrap();
+    let connect = || UnixStream::connect(&place.socket).unwrap();
+    let silent = connect();
+    let closes = |mut stream: UnixStream| {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut answer = Vec::new();
+        // A reset is an end too.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    for garbage in [&b"\n"[..], b"{}\n", b"[1,2", b"\xff\xfe\n", b"{\"version\":1}\n"] {
+        let mut stream = connect();
+        stream.write_all(garbage).unwrap();
+        if garbage.ends_with(b"\n") {
+            let answer = closes(stream);
+            assert!(answer.contains("\"invalid\""), "{garbage:?}: {answer}");
+        }
+    }
+    let mut long = connect();
+    let _ = long.write_all(&[b'x'; 100_000]);
+    assert_eq!(closes(long), "");
+    // More connections than a user may have.
+    let many: Vec<_> = (0..40).map(|_| connect()).collect();
+    let last = closes(many.into_iter().next_back().unwrap());
+    assert!(last.contains("too many connections"), "{last}");
+    assert_eq!(closes(silent), "");
+    let mut reader =
+        eventually(|| tactus_fifo::FifoReader::<u64>::open(&place.socket, "numbers").ok());
+    sender.try_push(&7).unwrap();
+    assert_eq!(reader.read(), Ok(7));
+}
+
+#[test]
+fn a_reader_that_ignores_notices_does_not_hold_the_broker() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
+    let mut other = offers.fifo_out::<u64>("other", 4).unwrap();
+    let _broker = offers.start().unwrap();
+    let (_stream, words) = open(&place.socket, Role::ReadFifo, 8);
+    words.words()[1].store(1, Ordering::Release);
+    for index in 0..20_000_u64 {
+        words.words()[0].store(index, Ordering::Release);
+        sender.try_push(&index).unwrap();
+    }
+    let mut reader = tactus_fifo::FifoReader::<u64>::open(&place.socket, "other").unwrap();
+    assert_eq!(reader.try_read(), Ok(None));
+    other.try_push(&1).unwrap();
+    assert_eq!(reader.read(), Ok(1));
+}

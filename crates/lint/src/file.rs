@@ -1,0 +1,138 @@
+//! One program or library: its unwinding tables, functions and lines.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use addr2line::Loader;
+use framehop::{ExplicitModuleSectionInfo, Module};
+use object::elf::PF_X;
+use object::read::ReadCache;
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, SegmentFlags};
+use tactus_model::violation::CodePlace;
+
+use crate::frame::Frame;
+use crate::maps::Map;
+
+/// The most bytes of unwinding tables that are read of one file.
+const TABLES_MAX: u64 = 256 << 20;
+
+/// The most functions that the compiler has put into each other at one address.
+const INLINED_MAX: usize = 64;
+
+/// The bytes of a section, shared by the mappings of its file.
+pub(crate) type Bytes = Arc<[u8]>;
+
+/// A program or library that a process has mapped.
+pub(crate) struct ObjectFile {
+    name: String,
+    /// Those with code.
+    segments: Vec<Segment>,
+    sections: ExplicitModuleSectionInfo<Bytes>,
+    /// Functions and lines; absent if they cannot be read.
+    loader: Option<Loader>,
+}
+
+/// A part of the file that is mapped as a whole, with the address that the file states.
+struct Segment {
+    address: u64,
+    offset: u64,
+    size: u64,
+}
+
+impl ObjectFile {
+    /// Reads a file; `None` if it is no program and no library.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        let cache = ReadCache::new(File::open(path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let range = |name: &str| {
+            let section = file.section_by_name(name)?;
+            Some(section.address()..section.address().checked_add(section.size())?)
+        };
+        let data = |name: &str| {
+            let section = file.section_by_name(name).filter(|found| found.size() <= TABLES_MAX)?;
+            Some(Bytes::from(section.uncompressed_data().ok()?.into_owned()))
+        };
+        let sections = ExplicitModuleSectionInfo {
+            text_svma: range(".text"),
+            got_svma: range(".got"),
+            eh_frame_svma: range(".eh_frame"),
+            eh_frame: data(".eh_frame"),
+            eh_frame_hdr_svma: range(".eh_frame_hdr"),
+            eh_frame_hdr: data(".eh_frame_hdr"),
+            debug_frame: data(".debug_frame"),
+            ..ExplicitModuleSectionInfo::default()
+        };
+        // The last page of one segment can be the first of the next in the file: only those with
+        // code are mapped as such.
+        let code = file.segments().filter(|segment| {
+            matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & PF_X != 0)
+        });
+        let segments = code.map(|segment| {
+            let (offset, size) = segment.file_range();
+            Segment { address: segment.address(), offset, size }
+        });
+        Some(Self {
+            name: path.file_name()?.to_string_lossy().into_owned(),
+            segments: segments.collect(),
+            sections,
+            loader: Loader::new(path).ok(),
+        })
+    }
+
+    /// What the mapping adds to the addresses that the file states.
+    pub(crate) fn bias(&self, map: &Map) -> Option<u64> {
+        const PAGES: u64 = !0xfff;
+        let segment = self.segments.iter().find(|segment| {
+            let end = segment.offset.saturating_add(segment.size);
+            (segment.offset & PAGES..end).contains(&map.offset)
+        })?;
+        let start = segment.address.wrapping_sub(segment.offset).wrapping_add(map.offset);
+        Some(map.addresses.start.wrapping_sub(start))
+    }
+
+    /// The mapping as framehop takes it.
+    pub(crate) fn module(&self, map: &Map, bias: u64) -> Module<Bytes> {
+        Module::new(self.name.clone(), map.addresses.clone(), bias, self.sections.clone())
+    }
+
+    /// The functions at an address that the file states, innermost first; at least one.
+    pub(crate) fn frames(&self, address: u64) -> Vec<Frame> {
+        let mut found = self.with_lines(address);
+        if found.is_empty() {
+            found.push(Frame::default());
+        }
+        let symbol = self.loader.as_ref().and_then(|loader| loader.find_symbol(address));
+        let symbol = symbol.map(|name| String::from(addr2line::demangle_auto(name.into(), None)));
+        for frame in &mut found {
+            frame.object.clone_from(&self.name);
+            frame.symbol.clone_from(&symbol);
+            frame.place.code = Some(format!("{}+{address:#x}", self.name));
+        }
+        // The outermost is the function of the symbol table, which may be all that is known.
+        if let Some(last) = found.last_mut() {
+            last.place.function = last.place.function.take().or(symbol);
+        }
+        found
+    }
+
+    fn with_lines(&self, address: u64) -> Vec<Frame> {
+        let mut found = Vec::new();
+        let frames = self.loader.as_ref().and_then(|loader| loader.find_frames(address).ok());
+        let Some(mut frames) = frames else { return found };
+        while let Ok(Some(frame)) = frames.next()
+            && found.len() < INLINED_MAX
+        {
+            let location = frame.location.as_ref();
+            let function = frame.function.as_ref().and_then(|function| function.demangle().ok());
+            let place = CodePlace {
+                function: function.map(String::from),
+                file: location.and_then(|location| location.file.map(str::to_owned)),
+                line: location.and_then(|location| location.line),
+                code: None,
+            };
+            found.push(Frame { place, ..Frame::default() });
+        }
+        found
+    }
+}

@@ -1,0 +1,280 @@
+//! Starting threads, and the handle of one that runs.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+
+use tactus_model::cpus::CpuList;
+use tactus_model::policy::{RealtimePriority, Scheduling};
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::Capacity;
+use tactus_model::result::{Granted, Shortfall};
+use tactus_model::time::Nanos;
+use tactus_reserve::Rung;
+use tactus_sys::thread::NAME_MAX;
+
+use crate::event::Interrupter;
+use crate::job::{Ended, Flow, Pacer, Restart, Shared, run};
+use crate::process::Process;
+use crate::ready::{Description, Ready};
+use crate::refused::{Refused, STACK_MOST};
+use crate::statistics::Statistics;
+use crate::supervisor::{Action, Supervision};
+
+/// How a thread competes for the CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Time-sharing.
+    #[default]
+    Ordinary,
+    /// Before all threads of lower priority, from 1 to 99, until it sleeps.
+    #[doc(alias = "SCHED_FIFO")]
+    Fifo(u8),
+    /// The same, taking turns with threads of its priority.
+    #[doc(alias = "SCHED_RR")]
+    RoundRobin(u8),
+    /// With CPU time that is granted in every period, and limited to it, by the best
+    /// [rung](Rung) that the machine permits.
+    #[doc(alias = "SCHED_DEADLINE")]
+    Reserve(Capacity),
+}
+
+/// Bytes of stack that are touched in advance unless set.
+const STACK: usize = 64 << 10;
+
+/// Stack that a thread has beside the part that its body asked for, in bytes.
+const STACK_BESIDE: usize = 256 << 10;
+
+/// A thread that is to be started: [`Process::periodic`], [`Process::event`].
+#[derive(Debug)]
+pub struct ThreadBuilder<K> {
+    pub(crate) kind: K,
+    pub(crate) options: Options,
+}
+
+/// What all kinds of threads have.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) process: Process,
+    pub(crate) name: String,
+    pub(crate) policy: Policy,
+    pub(crate) cpus: Option<CpuList>,
+    pub(crate) stack: usize,
+    pub(crate) restart: Restart,
+    pub(crate) supervision: Option<Supervision>,
+}
+
+impl<K> ThreadBuilder<K> {
+    pub(crate) fn new(process: Process, name: &str, kind: K) -> Self {
+        let supervision = process.supervision();
+        let options = Options {
+            process,
+            name: name.to_owned(),
+            policy: Policy::default(),
+            cpus: None,
+            stack: STACK,
+            restart: Restart::default(),
+            supervision,
+        };
+        Self { kind, options }
+    }
+
+    /// How the thread competes for the CPU; as an ordinary thread unless set.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.options.policy = policy;
+        self
+    }
+
+    /// The CPUs on which it runs; those of the calling thread unless set. With a reserve, the
+    /// kernel may not grant both.
+    #[must_use]
+    pub fn cpus(mut self, cpus: CpuList) -> Self {
+        self.options.cpus = Some(cpus);
+        self
+    }
+
+    /// The only CPU on which it runs.
+    #[must_use]
+    pub fn cpu(self, cpu: u32) -> Self {
+        self.cpus([cpu].into_iter().collect())
+    }
+
+    /// How many bytes of stack the body may use without a page fault; 64 KiB unless set.
+    #[must_use]
+    pub fn stack(mut self, bytes: usize) -> Self {
+        self.options.stack = bytes;
+        self
+    }
+
+    /// What happens after a job failed; the thread ends unless set.
+    #[must_use]
+    pub fn restart(mut self, restart: Restart) -> Self {
+        self.options.restart = restart;
+        self
+    }
+
+    /// Supervises the thread: if a job takes longer than `limit` from its wakeup, `action`
+    /// follows within a millisecond, and a [report](Process::take_reports). The limit is by the
+    /// clock, so time in which the thread was preempted, or its machine paused, counts too. The one of
+    /// the [process](crate::ProcessBuilder::supervise) unless set.
+    #[must_use]
+    pub fn supervise(mut self, limit: Nanos, action: Action) -> Self {
+        self.options.supervision = Some(Supervision { limit, action });
+        self
+    }
+}
+
+impl Options {
+    /// Starts a thread that serves the jobs of `pacer`, and waits until it is prepared.
+    pub(crate) fn start<P: Pacer + 'static>(
+        self,
+        pacer: P,
+        body: impl FnMut(&P::Job) -> Flow + Send + 'static,
+        interrupter: Option<Interrupter>,
+    ) -> Result<Thread, Refused> {
+        self.check()?;
+        let shared = Arc::new(Shared::default());
+        let ours = Arc::clone(&shared);
+        let (ready, prepared) = sync_channel(1);
+        let builder = std::thread::Builder::new()
+            .name(self.name.clone())
+            .stack_size(self.stack + STACK_BESIDE);
+        let handle = builder.spawn(move || match Ready::prepare(&self, &ours) {
+            Ok((state, description)) => {
+                let _ = ready.send(Ok(description));
+                let recovery = state.recovery(&self);
+                run(pacer, body, &ours, &recovery)
+            }
+            Err(refused) => {
+                let _ = ready.send(Err(refused));
+                Ended::Requested
+            }
+        })?;
+        let description = prepared.recv().unwrap_or(Err(Refused::Preparing))?;
+        Ok(Thread { shared, handle: Some(handle), interrupter, description })
+    }
+
+    /// Checks what the types leave open.
+    fn check(&self) -> Result<(), Refused> {
+        let name = &self.name;
+        if name.is_empty() || name.len() > NAME_MAX || name.contains('\0') {
+            return Err(Refused::Name(name.clone()));
+        }
+        if self.cpus.as_ref().is_some_and(CpuList::is_empty) {
+            return Err(Refused::NoCpu);
+        }
+        if self.stack > STACK_MOST {
+            return Err(Refused::Stack { bytes: self.stack });
+        }
+        self.supervision.map_or(Ok(()), Supervision::check)?;
+        self.scheduling().map(drop)
+    }
+
+    /// The policy; `None` for a reserve.
+    pub(crate) fn scheduling(&self) -> Result<Option<Scheduling>, Refused> {
+        let most = if self.supervision.is_some() { 98 } else { 99 };
+        let checked = |priority: u8| {
+            let valid = RealtimePriority::new(priority).filter(|_| priority <= most);
+            valid.ok_or(Refused::Priority { priority, most, nearest: priority.clamp(1, most) })
+        };
+        Ok(match self.policy {
+            Policy::Ordinary => Some(Scheduling::ORDINARY),
+            Policy::Fifo(priority) => Some(Scheduling::Fifo(checked(priority)?)),
+            Policy::RoundRobin(priority) => Some(Scheduling::RoundRobin(checked(priority)?)),
+            Policy::Reserve(_) => None,
+        })
+    }
+}
+
+/// A thread that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Why it ended.
+    pub ended: Ended,
+    /// Its figures.
+    pub stats: Statistics,
+}
+
+/// A running thread.
+///
+/// Dropping it stops the thread and waits for the end of its present job, unless the supervisor
+/// has found that job hung.
+#[derive(Debug)]
+pub struct Thread {
+    shared: Arc<Shared>,
+    handle: Option<JoinHandle<Ended>>,
+    interrupter: Option<Interrupter>,
+    description: Description,
+}
+
+impl Thread {
+    /// The figures of the thread so far. Reading them does not delay it.
+    pub fn stats(&self) -> Statistics {
+        self.shared.recorder.read()
+    }
+
+    /// What the kernel granted.
+    pub const fn granted(&self) -> &Granted {
+        &self.description.prepared.granted
+    }
+
+    /// What the kernel refused, each with its reason and fix. The thread runs with the best that
+    /// is permitted.
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        &self.description.prepared.shortfalls
+    }
+
+    /// The mechanism that keeps its reserve; `None` without one.
+    pub const fn rung(&self) -> Option<Rung> {
+        self.description.rung
+    }
+
+    /// Its ID.
+    pub const fn id(&self) -> ThreadId {
+        self.description.id
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits until the thread ends by itself.
+    pub fn join(mut self) -> Finished {
+        self.wait()
+    }
+
+    /// Asks the thread to end after its present job, at the latest 100 ms later, and waits for
+    /// that.
+    pub fn stop(mut self) -> Finished {
+        self.request();
+        self.wait()
+    }
+
+    fn request(&self) {
+        self.shared.is_ending.store(true, Ordering::Relaxed);
+        if let Some(interrupter) = &self.interrupter {
+            interrupter.interrupt();
+        }
+    }
+
+    fn wait(&mut self) -> Finished {
+        let handle = self.handle.take().map(JoinHandle::join);
+        // Panics of jobs are caught in the thread.
+        let ended = handle.and_then(Result::ok).unwrap_or(Ended::Requested);
+        Finished { ended, stats: self.stats() }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if self.handle.is_some() {
+            self.request();
+            if !self.shared.watched.is_hung() {
+                self.wait();
+            }
+        }
+    }
+}
