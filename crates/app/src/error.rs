@@ -9,7 +9,9 @@ use tactus_judge::compare::Incomparable;
 use tactus_judge::kernels::NotAGate;
 use tactus_kernels::KernelError;
 use tactus_model::address::NotAWholeRun;
+use tactus_model::cost::Operation;
 use tactus_model::experiment::BadExperiment;
+use tactus_model::probe::ProbeKind;
 use tactus_record::live::RecordError;
 use tactus_report::ReportError;
 use tactus_store::StoreError;
@@ -172,12 +174,22 @@ impl From<StoreError> for Error {
     }
 }
 
+/// The first operation that has a setting, if some have it and some do not.
+fn only_of(setting: &str) -> Option<Operation> {
+    let (taking, other): (Vec<Operation>, Vec<Operation>) =
+        Operation::ALL.iter().partition(|operation| operation.takes(setting));
+    taking.first().copied().filter(|_| !other.is_empty())
+}
+
 impl From<BadExperiment> for Error {
     fn from(error: BadExperiment) -> Self {
         let hint = match &error {
-            BadExperiment::Idle { probe, .. } => {
-                Some(format!("add `--probe {probe}`, or in a file: probe = \"{probe}\""))
-            }
+            BadExperiment::Idle { setting, probe } => Some(match only_of(setting) {
+                Some(operation) if *probe == ProbeKind::Cost => {
+                    format!("add `--probe cost --operation {operation}`")
+                }
+                _ => format!("add `--probe {probe}`, or in a file: probe = \"{probe}\""),
+            }),
             _ => None,
         };
         Self::usage(error).with_hint_if_any(hint)

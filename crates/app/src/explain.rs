@@ -66,10 +66,10 @@ pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellExplanation>> {
 
 /// What delayed the late samples of the worst policy and of the best, a line each; or in one line why
 /// nothing was recorded and how to record it. Empty for an imported run, without results, and for
-/// sorts, which are never recorded.
+/// probes that never sleep, which are not recorded.
 pub fn causes(run: &Run, explanations: &[CellExplanation]) -> Vec<String> {
-    let only_sorts = run.header.plan.cells.iter().all(|cell| cell.probe.sort().is_some());
-    if run.header.origin.is_some() || run.measurements.is_empty() || only_sorts {
+    let nothing_is_due = run.header.plan.cells.iter().all(|cell| cell.probe.never_sleeps());
+    if run.header.origin.is_some() || run.measurements.is_empty() || nothing_is_due {
         return Vec::new();
     }
     if explanations.is_empty() {

@@ -15,6 +15,7 @@ pub mod accounts;
 pub mod admit;
 pub mod catalogue;
 pub mod compare;
+pub mod costs;
 pub mod doctor;
 mod error;
 pub mod explain;

@@ -3,6 +3,7 @@
 mod admit;
 mod compare;
 mod completions;
+mod costs;
 mod delete;
 mod doctor;
 mod explain;
@@ -36,6 +37,7 @@ use crate::error::CommandResult;
 pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     Measure(measure::MeasureArguments),
+    Costs(costs::CostsArguments),
     Lab(lab::LabArguments),
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
@@ -90,6 +92,7 @@ impl Command {
             | Self::Export(_)
             | Self::Import(_)
             | Self::Delete(_)
+            | Self::Costs(_)
             | Self::Completions(_) => false,
         }
     }
@@ -98,6 +101,7 @@ impl Command {
         match self {
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Measure(arguments) => measure::run(&arguments, places),
+            Self::Costs(arguments) => costs::run(&arguments, places),
             Self::Lab(arguments) => lab::run(arguments, places),
             Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),

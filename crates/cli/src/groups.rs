@@ -4,7 +4,10 @@ use clap::Command;
 
 /// The headings, and the subcommands below each.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Measure and explain", &["doctor", "measure", "why", "explain", "watch", "lint", "record"]),
+    (
+        "Measure and explain",
+        &["doctor", "measure", "costs", "why", "explain", "watch", "lint", "record"],
+    ),
     ("Guarantee", &["need", "admit", "reserve", "qosd", "qos"]),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),
     (

@@ -7,6 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use tactus_lab::event::Event;
 use tactus_model::result::{Measurement, Shortfall};
+use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 use tactus_report::format;
 use tactus_stats::narrow::Next;
@@ -23,6 +24,8 @@ pub(crate) struct Progress {
     total: Nanos,
     /// The part of `total` of the finished rounds.
     finished: Nanos,
+    /// What the samples of each cell are.
+    samples: Vec<SampleKind>,
     shortfalls: HashSet<Shortfall>,
     /// Fixes that need not be printed any more; `None` if a verdict prints all of them afterwards.
     fixes: Option<HashSet<String>>,
@@ -44,6 +47,7 @@ impl Progress {
             quietness,
             total: Nanos::ZERO,
             finished: Nanos::ZERO,
+            samples: Vec::new(),
             shortfalls: HashSet::new(),
             fixes: Some(HashSet::new()),
         }
@@ -57,6 +61,9 @@ impl Progress {
 
     /// Shows `event`.
     pub(crate) fn show(&mut self, event: &Event<'_>) {
+        if let Event::RunStarted { plan, .. } = event {
+            self.samples = plan.cells.iter().map(SampleKind::of).collect();
+        }
         match event {
             Event::RunStarted { .. }
             | Event::TurnStarted { .. }
@@ -94,7 +101,9 @@ impl Progress {
             Event::Shortfall { shortfall, .. } => self.shortfall(shortfall),
             Event::TurnFinished { label, measurement } => {
                 if !self.terminal {
-                    self.line(&format!("  {label}: {}", outcome(measurement)));
+                    let kind = self.samples.get(measurement.turn.cell).copied();
+                    let kind = kind.unwrap_or(SampleKind::Value);
+                    self.line(&format!("  {label}: {}", outcome(kind, measurement)));
                 }
             }
             Event::TurnFailed { label, failure } => {
@@ -139,7 +148,7 @@ impl Progress {
     }
 }
 
-fn outcome(measurement: &Measurement) -> String {
+fn outcome(kind: SampleKind, measurement: &Measurement) -> String {
     let accounting = measurement.accounting();
     let max = measurement
         .tasks
@@ -149,9 +158,10 @@ fn outcome(measurement: &Measurement) -> String {
         .max()
         .unwrap_or_default();
     format!(
-        "{} of {} wakeups observed, max {}",
+        "{} of {} {}s observed, max {}",
         format::count(accounting.observed),
         format::count(accounting.intended),
+        kind.noun(),
         format::latency(max)
     )
 }

@@ -87,6 +87,7 @@ impl ForeignTask {
             worst: Vec::new(),
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
+            batches: Vec::new(),
             by_dirt: None,
         }
     }

@@ -332,6 +332,7 @@ fn an_unbalanced_histogram_is_an_error() {
         worst: Vec::new(),
         usage: Default::default(),
         use_over_time: Vec::new(),
+        batches: Vec::new(),
         by_dirt: None,
     });
     assert!(store.save_measurement(&run, &unbalanced, &[]).is_err());

@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::block_requests::BlockRequests;
+use crate::bytes::Bytes;
+use crate::cost::{CostProbe, Operation};
 use crate::frames::Rate;
 use crate::guest::Guest;
 use crate::interrupted::{Dirt, Interrupted};
 use crate::load::{LoadPlan, NotInGuest};
 use crate::net::NetProbe;
 use crate::origin::ImportedCell;
-use crate::policy::{Policy, Quanta};
+use crate::policy::{Policy, Quanta, Scheduling};
 use crate::probe::{Interval, Probe, SleepMethod, TaskKind, TimerProbe, Work};
 use crate::quantum::Quantum;
 use crate::time::{ClockName, Nanos};
@@ -127,6 +129,25 @@ pub enum Inconsistent {
         "work = \"{0}\" applies to tasks that sleep, and probe = \"sort\" never sleeps; remove it"
     )]
     SortsWork(Work),
+    /// A task of the cost probe does nothing but its operation.
+    #[error("work = \"{0}\" does not apply to probe = \"cost\", which never sleeps; remove it")]
+    OperationsWork(Work),
+    /// The cost probe has a single task.
+    #[error("tasks-per-cpu = {0} does not apply to probe = \"cost\", which has one task; use 1")]
+    OneOperator(u32),
+    /// The block is too small for a copy.
+    #[error("size = \"{0}\" is too small; use at least {min}", min = CostProbe::SIZE_MIN)]
+    SmallBlock(Bytes),
+    /// The kernel neither pins a deadline thread nor lets it start another.
+    #[error(
+        "policy = \"{scheduling}\" cannot be used with operation = \"{operation}\", whose partner has the same policy; use fifo:N, rr:N or other"
+    )]
+    PartnerPolicy {
+        /// The policy.
+        scheduling: Scheduling,
+        /// The operation.
+        operation: Operation,
+    },
     /// The net probe needs network namespaces.
     #[error("probe = \"net\" runs on the host only; remove the guest kernel")]
     NetInGuest,
@@ -185,13 +206,13 @@ impl Cell {
     /// The cell as measured while events are recorded; `None` if it is not.
     ///
     /// Its window lasts [`Self::traced`], but at least one interval, since nothing is due in a
-    /// shorter window. A sort waits for nothing, so it cannot be late and is not measured
-    /// again; nor are arrivals in the kernel, where the recorder itself takes time.
+    /// shorter window. A probe that never sleeps cannot be late and is not measured again; nor
+    /// are arrivals in the kernel, where the recorder itself takes time.
     pub fn while_traced(&self) -> Option<Self> {
         let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
         let is_traced = self.traced > Nanos::ZERO
-            && self.probe.sort().is_none()
+            && !self.probe.never_sleeps()
             && probe.sleep != SleepMethod::KernelHandler;
         is_traced.then(|| Self { duration, ..self.clone() })
     }
@@ -231,6 +252,23 @@ impl Cell {
         let packets = net.bursts(self.duration).saturating_mul(net.packets.get().into());
         if packets > NetProbe::PACKETS_MAX {
             return Err(Inconsistent::TooManyPackets(packets));
+        }
+        Ok(())
+    }
+
+    fn check_cost(&self, cost: &CostProbe) -> Result<(), Inconsistent> {
+        if cost.timer.work != Work::None {
+            return Err(Inconsistent::OperationsWork(cost.timer.work));
+        }
+        if cost.timer.tasks_per_cpu != 1 {
+            return Err(Inconsistent::OneOperator(cost.timer.tasks_per_cpu));
+        }
+        if cost.size < CostProbe::SIZE_MIN {
+            return Err(Inconsistent::SmallBlock(cost.size));
+        }
+        let (scheduling, operation) = (self.policy.scheduling, cost.operation);
+        if matches!(scheduling, Scheduling::Deadline { .. }) && operation.has_partner() {
+            return Err(Inconsistent::PartnerPolicy { scheduling, operation });
         }
         Ok(())
     }
@@ -280,6 +318,9 @@ impl Cell {
         }
         if self.probe.sort().is_some() && probe.work != Work::None {
             return Err(Inconsistent::SortsWork(probe.work));
+        }
+        if let Some(cost) = self.probe.cost() {
+            self.check_cost(cost)?;
         }
         if let Some(net) = self.probe.net() {
             self.check_net(net)?;

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use crate::cell::{Cell, Inconsistent, Target};
+use crate::cost::Operation;
 use crate::guest::GuestTime;
 use crate::label::labels;
 use crate::load::LoadPlan;
@@ -86,7 +87,7 @@ pub enum BadExperiment {
     #[error(transparent)]
     Cell(#[from] Inconsistent),
     /// The setting does not apply to the probe of any cell.
-    #[error("`{setting}` is a setting of the {probe} probe")]
+    #[error("`{setting}` is a setting of the {probe} probe{}", of_an_operation(setting))]
     Idle {
         /// The setting.
         setting: &'static str,
@@ -112,6 +113,16 @@ pub enum BadExperiment {
         "guest-time = \"{0}\" applies to guests only, but a cell is measured on the host; set a guest kernel for every cell, e.g. kernel = \"debian\""
     )]
     NoGuest(GuestTime),
+}
+
+/// The operations that have a setting of the cost probe; empty for other settings.
+fn of_an_operation(setting: &str) -> String {
+    let takes = |operation: &&Operation| operation.takes(setting);
+    let taking: Vec<&str> = Operation::ALL.iter().filter(takes).map(|one| one.word()).collect();
+    match taking.len() < Operation::ALL.len() {
+        true => format!(" for operation = {}", taking.join(", ")),
+        false => String::new(),
+    }
 }
 
 const TOP_LEVEL_KEYS: [&str; 9] =
@@ -188,8 +199,10 @@ impl Experiment {
                 }
             }
         }
-        let given = self.matrices.iter().chain([&self.settings, &overrides.settings]);
-        for layer in given {
+        // Other operations may leave parameters of the experiment's own without use.
+        let has_own = overrides.settings.values("operation").is_none();
+        let own = self.matrices.iter().chain([&self.settings]).filter(|_| has_own);
+        for layer in own.chain([&overrides.settings]) {
             if let Some((setting, probe)) = layer.idle_in(&cells, &defaults.settings) {
                 return Err(BadExperiment::Idle { setting, probe });
             }
@@ -547,7 +560,7 @@ mod tests {
         let text = "[settings]\nprobe = [\"timer\", \"frames\", \"sort\"]";
         for cell in Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap().cells {
             for setting in crate::settings::SETTINGS {
-                if !setting.applies_to(cell.probe.kind()) {
+                if !setting.applies_to(&cell.probe) {
                     continue;
                 }
                 let mut copy = cell.clone();

@@ -11,7 +11,7 @@ use crate::settings::{SETTINGS, Setting};
 /// A setting is compared only among the cells whose probe has it.
 pub fn differing_settings(cells: &[Cell]) -> Vec<&'static str> {
     let differs = |setting: &&Setting| {
-        let mut having = cells.iter().filter(|cell| setting.applies_to(cell.probe.kind()));
+        let mut having = cells.iter().filter(|cell| setting.applies_to(&cell.probe));
         having.next().is_some_and(|first| {
             having.any(|cell| cell.value_of(setting) != first.value_of(setting))
         })

@@ -7,7 +7,9 @@
 
 pub mod address;
 pub mod block_requests;
+pub mod bytes;
 pub mod cell;
+pub mod cost;
 pub mod cpus;
 pub mod digest;
 pub mod experiment;

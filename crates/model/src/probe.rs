@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::CostProbe;
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
 use crate::interrupted::{Dirt, Interrupted};
 use crate::net::{NetPath, NetProbe, NetReceive, Packets};
@@ -24,6 +25,8 @@ keywords! {
         Sort = "sort",
         /// Sends bursts of packets and measures when the kernel received the last of each.
         Net = "net",
+        /// Repeats an operation and measures how long it takes.
+        Cost = "cost",
     }
 }
 
@@ -254,6 +257,8 @@ pub enum Probe {
     Sort(SortProbe),
     /// The delivery of bursts of packets.
     Net(NetProbe),
+    /// The duration of an operation.
+    Cost(CostProbe),
 }
 
 impl Probe {
@@ -264,6 +269,7 @@ impl Probe {
             Self::Frames(_) => ProbeKind::Frames,
             Self::Sort(_) => ProbeKind::Sort,
             Self::Net(_) => ProbeKind::Net,
+            Self::Cost(_) => ProbeKind::Cost,
         }
     }
 
@@ -274,6 +280,7 @@ impl Probe {
             Self::Frames(frames) => &frames.timer,
             Self::Sort(sort) => &sort.timer,
             Self::Net(net) => &net.timer,
+            Self::Cost(cost) => &cost.timer,
         }
     }
 
@@ -284,6 +291,7 @@ impl Probe {
             Self::Frames(frames) => &mut frames.timer,
             Self::Sort(sort) => &mut sort.timer,
             Self::Net(net) => &mut net.timer,
+            Self::Cost(cost) => &mut cost.timer,
         }
     }
 
@@ -291,7 +299,7 @@ impl Probe {
     pub const fn frames(&self) -> Option<&FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) | Self::Sort(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -299,7 +307,7 @@ impl Probe {
     pub const fn frames_mut(&mut self) -> Option<&mut FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) | Self::Sort(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -307,7 +315,7 @@ impl Probe {
     pub const fn sort(&self) -> Option<&SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
-            Self::Timer(_) | Self::Frames(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -315,7 +323,7 @@ impl Probe {
     pub const fn sort_mut(&mut self) -> Option<&mut SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
-            Self::Timer(_) | Self::Frames(_) | Self::Net(_) => None,
+            _ => None,
         }
     }
 
@@ -323,7 +331,7 @@ impl Probe {
     pub const fn net(&self) -> Option<&NetProbe> {
         match self {
             Self::Net(net) => Some(net),
-            Self::Timer(_) | Self::Frames(_) | Self::Sort(_) => None,
+            _ => None,
         }
     }
 
@@ -331,8 +339,35 @@ impl Probe {
     pub const fn net_mut(&mut self) -> Option<&mut NetProbe> {
         match self {
             Self::Net(net) => Some(net),
-            Self::Timer(_) | Self::Frames(_) | Self::Sort(_) => None,
+            _ => None,
         }
+    }
+
+    /// The settings of a measured operation; `None` for other probes.
+    pub const fn cost(&self) -> Option<&CostProbe> {
+        match self {
+            Self::Cost(cost) => Some(cost),
+            _ => None,
+        }
+    }
+
+    /// Mutable access to [`Self::cost`].
+    pub const fn cost_mut(&mut self) -> Option<&mut CostProbe> {
+        match self {
+            Self::Cost(cost) => Some(cost),
+            _ => None,
+        }
+    }
+
+    /// Whether its tasks compute all the time instead of sleeping until something is due: its
+    /// samples are durations, and nothing can be late.
+    pub const fn never_sleeps(&self) -> bool {
+        matches!(self, Self::Sort(_) | Self::Cost(_))
+    }
+
+    /// Whether a cell has one task, on the first of its CPUs, instead of tasks on each CPU.
+    pub const fn has_one_task(&self) -> bool {
+        matches!(self, Self::Net(_) | Self::Cost(_))
     }
 
     /// A probe of the given kind with the same sleep settings; settings specific to that kind
@@ -360,6 +395,7 @@ impl Probe {
                 receive: NetReceive::Softirq,
                 napi_policy: Scheduling::ORDINARY,
             }),
+            ProbeKind::Cost => Self::Cost(CostProbe::blank(timer)),
         }
     }
 }

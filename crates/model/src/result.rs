@@ -162,9 +162,43 @@ pub struct TaskResult {
     /// probe measures it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub use_over_time: Vec<Nanos>,
+    /// The batches of a measured operation; empty for other probes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<Batch>,
     /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_dirt: Option<Box<ByDirt>>,
+}
+
+/// Consecutive samples of an operation, with what was read right before and after them: whether
+/// the machine was as fast as usual, and what else had the CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// When its first sample began, since the window opened.
+    pub at: Nanos,
+    /// The number of its samples.
+    pub count: u32,
+    /// The shortest of them.
+    pub min: Nanos,
+    /// Their median.
+    pub median: Nanos,
+    /// The duration of [`Batch::CALIBRATION_CALLS`] calls of getppid(2) right before it.
+    pub calibration: Nanos,
+    /// Its duration.
+    pub elapsed: Nanos,
+    /// The CPU time of the task, and of its partner if it has one, in that time.
+    pub ran: Nanos,
+    /// How long the task waited for its CPU; `None` if the kernel does not count it.
+    pub waited: Option<Nanos>,
+    /// How often the task was preempted.
+    pub preempted: u64,
+    /// Steal time of the task's CPU, counted in steps of 10 ms; `None` if it cannot be read.
+    pub steal: Option<Nanos>,
+}
+
+impl Batch {
+    /// The number of calls that [`Self::calibration`] times.
+    pub const CALIBRATION_CALLS: u32 = 128;
 }
 
 /// The wakeups of a task by the dirt of the caches that they found.

@@ -14,6 +14,8 @@ pub enum SampleKind {
     Frame,
     /// A sort, which waits for nothing; its latency is its duration.
     Sort,
+    /// An operation, or several of a cheap one; its latency is its duration.
+    Operation,
     /// A burst of packets; its latency is the lateness of its last packet at the receiver.
     Burst,
     /// A pause of a loop that only reads the clock; its latency is its duration.
@@ -30,6 +32,7 @@ impl SampleKind {
             (None, ProbeKind::Frames) => Self::Frame,
             (None, ProbeKind::Sort) => Self::Sort,
             (None, ProbeKind::Net) => Self::Burst,
+            (None, ProbeKind::Cost) => Self::Operation,
             (Some(imported), _) => match imported.measured.as_str() {
                 "timer" | "timerlat-thread" | "timerlat-user" => Self::Wakeup,
                 "timerlat-irq" => Self::Interrupt,
@@ -52,6 +55,7 @@ impl SampleKind {
             Self::Interrupt => "interrupt",
             Self::Frame => "frame",
             Self::Sort => "sort",
+            Self::Operation => "operation",
             Self::Burst => "burst",
             Self::Gap => "gap",
             Self::Value => "value",
@@ -65,6 +69,7 @@ impl SampleKind {
             Self::Interrupt => "interrupt latency",
             Self::Frame => "frame latency",
             Self::Sort => "sort time",
+            Self::Operation => "operation time",
             Self::Burst => "delivery",
             Self::Gap => "gap length",
             Self::Value => "latency",
@@ -80,8 +85,7 @@ impl SampleKind {
     pub fn was(self, latency: &str) -> String {
         match self {
             Self::Wakeup | Self::Interrupt | Self::Frame => format!("was {latency} late"),
-            Self::Burst => format!("took {latency}"),
-            Self::Sort => format!("took {latency}"),
+            Self::Burst | Self::Sort | Self::Operation => format!("took {latency}"),
             Self::Gap => format!("lasted {latency}"),
             Self::Value => format!("was {latency}"),
         }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::block_requests::BlockRequests;
 use crate::cell::{Cell, Target};
+use crate::cost::{CostProbe, Parameter};
 use crate::frames::FramesProbe;
 use crate::guest::{Guest, GuestTime};
 use crate::kernel::GuestKernel;
@@ -89,11 +90,21 @@ fn net_mut(cell: &mut Cell) -> Result<&mut NetProbe, String> {
     cell.probe.net_mut().ok_or_else(|| "it applies to the net probe only".to_owned())
 }
 
+fn cost_mut(cell: &mut Cell) -> Result<&mut CostProbe, String> {
+    cell.probe.cost_mut().ok_or_else(|| "it applies to the cost probe only".to_owned())
+}
+
+/// Empty if the cell's probe measures no operation that takes the parameter.
+fn cost_text<T: ToString>(cell: &Cell, parameter: Parameter, of: fn(&CostProbe) -> T) -> String {
+    let taking = cell.probe.cost().filter(|cost| cost.operation.takes(parameter.word()));
+    taking.map(|cost| of(cost).to_string()).unwrap_or_default()
+}
+
 /// Empty if the cell's probe is not the timer probe.
 fn timer_text<T: ToString>(cell: &Cell, of: fn(&TimerProbe) -> T) -> String {
     match cell.probe.kind() {
         ProbeKind::Timer => of(timer(cell)).to_string(),
-        ProbeKind::Frames | ProbeKind::Sort | ProbeKind::Net => String::new(),
+        _ => String::new(),
     }
 }
 
@@ -135,7 +146,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "probe",
         of: None,
         value: "KIND",
-        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets)",
+        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets), cost (duration of an operation, repeatedly)",
         set: |cell, text| {
             let kind = text.parse().map_err(|error: UnknownWord| error.to_string())?;
             cell.probe = cell.probe.of_kind(kind);
@@ -333,6 +344,54 @@ pub const SETTINGS: &[Setting] = &[
         get: |cell| net_text(cell, |net| net.napi_policy),
     },
     Setting {
+        name: "operation",
+        of: Some(ProbeKind::Cost),
+        value: "OPERATION",
+        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory)",
+        set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
+        get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
+    },
+    Setting {
+        name: "size",
+        of: Some(ProbeKind::Cost),
+        value: "BYTES",
+        about: "Size of the block of a memory operation, 16B to 1GiB, e.g. 64KiB",
+        set: |cell, text| put(&mut cost_mut(cell)?.size, text),
+        get: |cell| cost_text(cell, Parameter::Size, |cost| cost.size),
+    },
+    Setting {
+        name: "pages",
+        of: Some(ProbeKind::Cost),
+        value: "SIZE",
+        about: "Pages of the memory of an operation: normal, huge (transparent huge pages)",
+        set: |cell, text| put(&mut cost_mut(cell)?.pages, text),
+        get: |cell| cost_text(cell, Parameter::Pages, |cost| cost.pages),
+    },
+    Setting {
+        name: "partner",
+        of: Some(ProbeKind::Cost),
+        value: "KIND",
+        about: "The other side of a round trip: thread (of the same process), process (another address space)",
+        set: |cell, text| put(&mut cost_mut(cell)?.partner, text),
+        get: |cell| cost_text(cell, Parameter::Partner, |cost| cost.partner),
+    },
+    Setting {
+        name: "partner-cpu",
+        of: Some(ProbeKind::Cost),
+        value: "CPU",
+        about: "Where the other side of a round trip runs: same (as the task), other (the next of the cell's CPUs)",
+        set: |cell, text| put(&mut cost_mut(cell)?.partner_cpu, text),
+        get: |cell| cost_text(cell, Parameter::PartnerCpu, |cost| cost.partner_cpu),
+    },
+    Setting {
+        name: "working-set",
+        of: Some(ProbeKind::Cost),
+        value: "BYTES",
+        about: "Memory that each side of a round trip reads before it hands over, 0B to 1GiB",
+        set: |cell, text| put(&mut cost_mut(cell)?.working_set, text),
+        get: |cell| cost_text(cell, Parameter::WorkingSet, |cost| cost.working_set),
+    },
+    Setting {
         name: "align",
         of: None,
         value: "DURATION",
@@ -478,9 +537,11 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 impl Setting {
-    /// Whether the setting applies to a probe of this kind.
-    pub fn applies_to(&self, kind: ProbeKind) -> bool {
-        self.of.is_none_or(|of| of == kind)
+    /// Whether the setting applies to this probe. A parameter of operations applies to those that
+    /// take it.
+    pub fn applies_to(&self, probe: &Probe) -> bool {
+        self.of.is_none_or(|of| of == probe.kind())
+            && probe.cost().is_none_or(|cost| cost.operation.takes(self.name))
     }
 }
 
@@ -535,9 +596,9 @@ impl Layer {
     pub fn idle_in(&self, cells: &[Cell], defaults: &Self) -> Option<(&'static str, ProbeKind)> {
         let given = self.0.iter().filter(|(name, values)| defaults.0.get(*name) != Some(values));
         given.map(|(name, _)| *name).find_map(|name| {
-            let kind = find(name).ok()?.of?;
-            let has_it = cells.iter().any(|cell| cell.probe.kind() == kind);
-            (!has_it).then_some((name, kind))
+            let setting = find(name).ok()?;
+            let has_it = cells.iter().any(|cell| setting.applies_to(&cell.probe));
+            if has_it { None } else { Some((name, setting.of?)) }
         })
     }
 
@@ -554,7 +615,7 @@ impl Layer {
             cells
                 .iter()
                 .flat_map(|cell| {
-                    let values = match setting.applies_to(cell.probe.kind()) {
+                    let values = match setting.applies_to(&cell.probe) {
                         true => values.as_slice(),
                         false => &[],
                     };
@@ -575,8 +636,7 @@ impl Layer {
 impl Cell {
     /// The cell's settings by name and text; only those that apply to its probe.
     pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        let kind = self.probe.kind();
-        let has = SETTINGS.iter().filter(move |setting| setting.applies_to(kind));
+        let has = SETTINGS.iter().filter(|setting| setting.applies_to(&self.probe));
         has.map(|setting| (setting.name, self.value_of(setting)))
     }
 
@@ -615,6 +675,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::{Operation, Pages, Partner, PartnerCpu};
     use crate::interrupted::{Dirt, Interrupted};
     use crate::load::BuiltinLoad;
     use crate::probe::{SleepMethod, TaskKind};
@@ -659,6 +720,10 @@ mod tests {
         check("interrupted", Interrupted::ALL);
         check("dirt", Dirt::ALL);
         check("tasks", TaskKind::ALL);
+        check("operation", Operation::ALL);
+        check("pages", Pages::ALL);
+        check("partner", Partner::ALL);
+        check("partner-cpu", PartnerCpu::ALL);
         check("block-requests", BlockRequests::ALL);
         check("traced-events", TracedEvents::ALL);
         for setting in ["policy", "load-policy"] {

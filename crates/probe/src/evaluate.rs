@@ -1,7 +1,9 @@
 //! Evaluation: from the samples of a loop to the result of a task.
 
 use tactus_model::interrupted::Dirt;
-use tactus_model::result::{Accounting, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage};
+use tactus_model::result::{
+    Accounting, Batch, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
+};
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -29,6 +31,8 @@ pub struct Found {
     pub window: Nanos,
     /// Its CPU time in each interval, if it was measured.
     pub use_over_time: Vec<Nanos>,
+    /// The batches of its operation, if it measured one.
+    pub batches: Vec<Batch>,
     /// The dirt of the caches that its events found, if a program prepared them.
     pub dirt: Dirt,
 }
@@ -50,6 +54,7 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         worst,
         usage: found.usage,
         use_over_time: found.use_over_time,
+        batches: found.batches,
         by_dirt: by_dirt(found.dirt, taken).map(Box::new),
     }
 }
@@ -92,8 +97,8 @@ fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
     match course {
         Course::Wakeups(schedule) => missed_samples(schedule, taken).for_each(keep),
         Course::Frames(_) | Course::Bursts(_) => taken.skipped.iter().copied().for_each(&mut keep),
-        // A sort begins when the sort before it ends, so none is missed.
-        Course::Sorts(_) => {}
+        // Nothing is due, so nothing is missed.
+        Course::Sorts(_) | Course::Operations(_) => {}
     }
     histogram.to_record()
 }

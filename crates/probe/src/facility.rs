@@ -4,7 +4,7 @@
 //! them. Outside the loop, tasks handle all pairs alike.
 
 use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
-use tactus_model::result::ProbeCost;
+use tactus_model::result::{Batch, ProbeCost};
 use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
 use tactus_sys::sleep::{
     Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll,
@@ -17,6 +17,7 @@ use crate::frames::{Player, play};
 use crate::interrupted::Preparing;
 use crate::live::RingWriter;
 use crate::net::{Bursts, NetError, Sent, Site};
+use crate::operations::{Bench, Repetition};
 use crate::schedule::Schedule;
 use crate::sort::{Sorts, sort_repeatedly};
 use crate::timer::{Rest, SampleMemory, TakenSamples, keep_measuring, measure};
@@ -33,34 +34,37 @@ pub(crate) enum Course {
     Sorts(Sorts),
     /// Sends bursts of packets.
     Bursts(Bursts),
+    /// Repeats an operation.
+    Operations(Repetition),
 }
 
 impl Course {
     /// Passes over the due times before a task is ready to sleep for the first, `late` after its
-    /// window opened. Frames and sorts decide themselves what is too late.
+    /// window opened. Frames decide themselves what is too late, and where nothing is due nothing is.
     pub(crate) fn pass_until_ready(&mut self, late: Nanos) {
         if let (Self::Wakeups(schedule), true) = (self, late > Nanos::ZERO) {
             schedule.skip_until(late);
         }
     }
 
-    /// The most samples there can be: one for each due time, or as many sorts as the fastest
-    /// machine can do.
+    /// The most samples there can be: one for each due time, or as many as the fastest machine can
+    /// do.
     pub(crate) fn at_most(&self) -> u64 {
         match self {
             Self::Wakeups(schedule) => schedule.remaining(),
             Self::Frames(player) => player.intended(),
             Self::Sorts(sorts) => sorts.at_most(),
             Self::Bursts(bursts) => bursts.count(),
+            Self::Operations(repetition) => repetition.at_most(),
         }
     }
 
     /// How many samples were intended. Due times are counted independently of the samples, so
-    /// that the sum checks the loop; all sorts that began were intended.
+    /// that the sum checks the loop; what began without a due time was intended.
     pub(crate) fn intended(&self, taken: &TakenSamples) -> u64 {
         match self {
             Self::Wakeups(_) | Self::Frames(_) | Self::Bursts(_) => self.at_most(),
-            Self::Sorts(_) => taken.samples.len() as u64 + taken.dropped,
+            Self::Sorts(_) | Self::Operations(_) => taken.samples.len() as u64 + taken.dropped,
         }
     }
 }
@@ -88,6 +92,14 @@ pub(crate) trait Facility {
 
     /// Sends the bursts of `site` in a window that opens at `start`.
     fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError>;
+
+    /// Repeats the operation of `bench` in a window that opens at `start`.
+    fn repeat(
+        &mut self,
+        bench: &mut Bench,
+        start: u64,
+        memory: SampleMemory,
+    ) -> Result<(TakenSamples, Vec<Batch>), SysError>;
 
     /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
@@ -205,11 +217,22 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
             (Course::Sorts(sorts), _) => sort_repeatedly(sorts, start, memory),
             // A sender needs a path: see `Self::send`.
             (Course::Bursts(_), _) => Err(SysError::new("sendto", tactus_sys::Errno::DESTADDRREQ)),
+            // An operation needs a bench: see `Self::repeat`.
+            (Course::Operations(_), _) => Err(SysError::new("getppid", tactus_sys::Errno::NOSYS)),
         }
     }
 
     fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError> {
         site.send::<C>(&mut self.sleeper, Instant::from_nanos(start))
+    }
+
+    fn repeat(
+        &mut self,
+        bench: &mut Bench,
+        start: u64,
+        memory: SampleMemory,
+    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
+        bench.measure::<C>(Instant::from_nanos(start), memory)
     }
 
     fn measure_live(
@@ -264,5 +287,6 @@ fn cost_by<C: Clock>(probe: &Probe) -> ProbeCost {
         Probe::Sort(sort) => cost_of_loop::<C>(sort.timer.interval),
         // Only its sleep is a loop of ours.
         Probe::Net(net) => cost_of_loop::<C>(net.timer.interval),
+        Probe::Cost(cost) => cost_of_loop::<C>(cost.timer.interval),
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! [`run()`] measures one cell: it starts the tasks on each CPU, lets each prepare itself as the
 //! [policy](tactus_model::policy) requests, waits until all are ready, sends them a common
-//! start time, and evaluates their samples after the window has closed. There are four probes.
+//! start time, and evaluates their samples after the window has closed. There are five probes.
 //! The tasks of the timer probe sleep until a due time and record when they wake; the tasks of
 //! the frames probe are players; the tasks of the sort probe compute; the task of the net probe
-//! sends packets.
+//! sends packets; the task of the cost probe repeats an operation.
 //!
 //! The parts, in the order of the data path: [`schedule`] computes when wakeups are due,
 //! [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_prepare`] prepares the thread
@@ -21,6 +21,7 @@ pub mod frames;
 pub mod interrupted;
 pub mod live;
 mod net;
+mod operations;
 mod run;
 pub mod schedule;
 mod shortfalls;

@@ -241,14 +241,15 @@ pub fn places(cell: &Cell) -> Result<Vec<u32>, ProbeError> {
 /// How far ahead the common start is set, so that every task receives it before.
 const START_LEAD: Nanos = Nanos::from_millis(100);
 
-/// The requests to the tasks of a cell: `tasks_per_cpu` on each CPU, CPU by CPU; one for a sender.
+/// The requests to the tasks of a cell: `tasks_per_cpu` on each CPU, CPU by CPU; one for a sender,
+/// and for an operation.
 fn requests(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskRequest>, ProbeError> {
     let cpus: CpuList = match &cell.policy.cpus {
         CpuChoice::All => affinity::get()?,
         CpuChoice::These(list) => list.clone(),
     };
-    // A sender may use all of the CPUs.
-    let measured = cpus.iter().take(cell.probe.net().map_or(usize::MAX, |_| 1));
+    // A sender, and the partner of an operation, may use the other CPUs.
+    let measured = cpus.iter().take(if cell.probe.has_one_task() { 1 } else { usize::MAX });
     let places = measured.flat_map(|cpu| (0..probe.tasks_per_cpu).map(move |_| cpu));
     let request = |(task, cpu)| TaskRequest { cell: cell.clone(), task, cpu, seed, rings: None };
     Ok((0..).zip(places).map(request).collect())

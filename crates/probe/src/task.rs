@@ -26,6 +26,7 @@ use crate::frames::Player;
 use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::net::{Bursts, NetError, Site};
+use crate::operations::{Bench, Repetition, Unmeasurable};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
 use crate::timer::{SampleMemory, TakenSamples};
@@ -156,11 +157,10 @@ impl Unable {
         }
     }
 
-    /// A sort leaves no CPU time for the process that draws.
-    fn sorts_are_not_watched() -> Self {
+    /// A task that never sleeps leaves no CPU time for the process that draws.
+    fn durations_are_not_watched(samples: &str) -> Self {
         Self {
-            reason: "sorts cannot be watched: their samples are evaluated after the window"
-                .to_owned(),
+            reason: format!("{samples} cannot be watched: they are evaluated after the window"),
             hint: Some("use tactus measure, or watch the timer probe".to_owned()),
         }
     }
@@ -169,6 +169,12 @@ impl Unable {
 impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
         Self { reason: error.to_string(), hint: None }
+    }
+}
+
+impl From<Unmeasurable> for Unable {
+    fn from(error: Unmeasurable) -> Self {
+        Self { reason: error.to_string(), hint: error.hint().map(str::to_owned) }
     }
 }
 
@@ -225,6 +231,7 @@ impl<'a> Task<'a> {
             }
             Probe::Sort(sort) => Course::Sorts(Sorts::new(sort, request.cell.duration)),
             Probe::Net(net) => Course::Bursts(Bursts::new(net, request.cell.duration)),
+            Probe::Cost(cost) => Course::Operations(Repetition::new(cost, request.cell.duration)),
         };
         Self { request, probe, course }
     }
@@ -234,6 +241,7 @@ impl<'a> Task<'a> {
         let usual = sched::get()?;
         // Before the thread has its policy, which its helpers do not share.
         let (mut site, refused) = self.open_site()?.unzip();
+        let cpus = self.cpus_of_cell()?;
         let interrupted = self.start_interrupted()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
@@ -241,6 +249,8 @@ impl<'a> Task<'a> {
         }
         preparation.place(&self.cpus()?, policy.scheduling)?;
         let mut facility = self.open(interrupted.as_ref())?;
+        // A partner inherits the policy.
+        let mut bench = self.open_bench(&cpus)?;
         let destination = match rings {
             Some(rings) => Destination::Ring(rings.writer(self.request.task)),
             None => Destination::Memory(self.take_memory()?),
@@ -265,7 +275,7 @@ impl<'a> Task<'a> {
             let late = facility::now(self.probe.clock).saturating_sub(at);
             course.pass_until_ready(Nanos::from_nanos(late));
         }
-        let mut sent = None;
+        let (mut sent, mut batches) = (None, Vec::new());
         let taken = match (destination, course.clone(), &mut site) {
             (Destination::Ring(mut ring), Course::Wakeups(schedule), _) => {
                 facility.measure_live(schedule, at, &mut ring)?;
@@ -275,7 +285,10 @@ impl<'a> Task<'a> {
                 return Err(Unable::players_are_judged_later());
             }
             (Destination::Ring(_), Course::Sorts(_), _) => {
-                return Err(Unable::sorts_are_not_watched());
+                return Err(Unable::durations_are_not_watched("sorts"));
+            }
+            (Destination::Ring(_), Course::Operations(_), _) => {
+                return Err(Unable::durations_are_not_watched("operations"));
             }
             (Destination::Ring(_), Course::Bursts(_), _) => {
                 return Err(Unable::senders_are_not_watched());
@@ -284,9 +297,19 @@ impl<'a> Task<'a> {
                 sent = Some(facility.send(site, at)?);
                 None
             }
+            (Destination::Memory(memory), Course::Operations(_), _) => match &mut bench {
+                Some(bench) => {
+                    let (taken, found) = facility.repeat(bench, at, memory)?;
+                    batches = found;
+                    Some(taken)
+                }
+                None => None,
+            },
             (Destination::Memory(memory), course, _) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
+        // Ends the partner, which sleeps.
+        drop(bench);
         drop(interrupted);
         // The cell's thread must not wake for our message while other tasks still measure.
         facility.sleep_until(at.saturating_add(self.request.cell.duration.as_nanos()))?;
@@ -303,8 +326,8 @@ impl<'a> Task<'a> {
             return Ok(());
         };
         let taken = match &course {
-            Course::Wakeups(_) | Course::Sorts(_) | Course::Bursts(_) => taken,
             Course::Frames(player) => player.judged(taken),
+            _ => taken,
         };
         self.hand_over(&taken, line);
         let found = Found {
@@ -314,6 +337,7 @@ impl<'a> Task<'a> {
             usage: used,
             window: self.request.cell.duration,
             use_over_time: use_over_time.unwrap_or_default(),
+            batches,
             dirt: self.probe.dirt,
         };
         let result = Box::new(evaluate::task_result(found, course, &taken));
@@ -331,12 +355,25 @@ impl<'a> Task<'a> {
     /// The CPUs that the task may use: its own, or all of the cell for a sender, since the kernel
     /// gives a reserve only to a thread that may use all.
     fn cpus(&self) -> Result<CpuList, Unable> {
-        let Self { course, request, .. } = self;
-        Ok(match (course, &request.cell.policy.cpus) {
-            (Course::Bursts(_), CpuChoice::All) => affinity::get()?,
-            (Course::Bursts(_), CpuChoice::These(cpus)) => cpus.clone(),
-            _ => std::iter::once(request.cpu).collect(),
-        })
+        match &self.course {
+            Course::Bursts(_) => self.cpus_of_cell(),
+            _ => Ok(std::iter::once(self.request.cpu).collect()),
+        }
+    }
+
+    /// The CPUs of the cell; of all, those that this thread may use before it is placed.
+    fn cpus_of_cell(&self) -> Result<CpuList, Unable> {
+        match &self.request.cell.policy.cpus {
+            CpuChoice::All => Ok(affinity::get()?),
+            CpuChoice::These(cpus) => Ok(cpus.clone()),
+        }
+    }
+
+    /// What an operation needs besides its loop.
+    fn open_bench(&self, cpus: &CpuList) -> Result<Option<Bench>, Unable> {
+        let TaskRequest { cell, cpu, .. } = self.request;
+        let cost = cell.probe.cost();
+        Ok(cost.map(|cost| Bench::open(cost, cell.duration, *cpu, cpus)).transpose()?)
     }
 
     /// The program that prepares the caches for each event, if the cell has one.

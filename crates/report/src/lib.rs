@@ -9,6 +9,7 @@ mod admission;
 mod causes;
 mod columns;
 mod comparison;
+mod costs;
 mod doctor;
 pub mod experiment;
 mod explanation;
@@ -45,6 +46,7 @@ pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
 pub use admission::{admission_page, admission_text};
 pub use causes::causes;
 pub use comparison::comparison_text;
+pub use costs::{costs_page, costs_text};
 pub use doctor::findings_text;
 pub use explanation::{
     CellExplanation, JOBS_DETAILED, JobsRest, JobsRows, LateRecording, TracingCost,

@@ -228,6 +228,8 @@ impl Measured {
         let measure = match cell.probe.kind() {
             ProbeKind::Timer | ProbeKind::Frames => Measure::WakeupLatency,
             ProbeKind::Sort => Measure::SortTime,
+            // No part of a paper measures operations yet.
+            ProbeKind::Cost => return,
             // Bursts that were lost or not sent count too.
             ProbeKind::Net => {
                 let all = summary.by_schedule;

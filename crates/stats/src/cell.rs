@@ -291,7 +291,7 @@ fn shortfalls(measurements: &[&Measurement]) -> Vec<Shortfall> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use tactus_model::experiment::Turn;
     use tactus_model::policy::Scheduling;
     use tactus_model::result::{
@@ -303,7 +303,7 @@ mod tests {
     use crate::summary::{block_length, summarise};
 
     /// A second of a task that wakes every millisecond with these latencies.
-    fn task(number: u32, latencies: &[u64], missed: &[u64]) -> TaskResult {
+    pub(crate) fn task(number: u32, latencies: &[u64], missed: &[u64]) -> TaskResult {
         let samples: Vec<Sample> = (0..)
             .zip(latencies)
             .map(|(k, latency)| {
@@ -336,11 +336,12 @@ mod tests {
             worst: summary.worst,
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
+            batches: Vec::new(),
             by_dirt: None,
         }
     }
 
-    fn round(number: u32, tasks: Vec<TaskResult>) -> Measurement {
+    pub(crate) fn round(number: u32, tasks: Vec<TaskResult>) -> Measurement {
         Measurement {
             turn: Turn { round: number, cell: 0 },
             started: Instant::from_nanos(u64::from(number)),

@@ -373,6 +373,7 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
         worst: task.worst.clone(),
         usage: task.usage,
         use_over_time: task.use_over_time.clone(),
+        batches: task.batches.clone(),
         by_dirt: task.by_dirt.clone(),
     }
 }

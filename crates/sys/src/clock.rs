@@ -1,5 +1,6 @@
 //! Reading clocks.
 
+use tactus_model::recording::ThreadId;
 use tactus_model::time::{Clock, ClockName, Instant, Monotonic, Nanos};
 
 use crate::error::SysError;
@@ -39,6 +40,31 @@ pub(crate) fn read(clock: libc::clockid_t) -> Nanos {
 #[doc(alias = "CLOCK_THREAD_CPUTIME_ID")]
 pub fn thread_cpu_time() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The CPU time that another thread of this process has used; zero once it has ended:
+/// [pthread_getcpuclockid(3)](https://man7.org/linux/man-pages/man3/pthread_getcpuclockid.3.html).
+pub fn cpu_time_of_thread(thread: ThreadId) -> Nanos {
+    /// `CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK` of the kernel's `posix-timers_types.h`.
+    const OF_THREAD: i32 = 2 | 4;
+    read(!thread.0 << 3 | OF_THREAD)
+}
+
+/// The CPU time that a process has used; zero if there is none:
+/// [clock_getcpuclockid(3)](https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html).
+pub(crate) fn cpu_time_of_process(process: i32) -> Nanos {
+    /// `CPUCLOCK_SCHED` of the kernel's `posix-timers_types.h`.
+    const OF_PROCESS: i32 = 2;
+    read(!process << 3 | OF_PROCESS)
+}
+
+/// Reads the clock `C` by a system call, not by the vDSO:
+/// [clock_gettime(2)](https://man7.org/linux/man-pages/man2/clock_gettime.2.html).
+pub fn now_by_syscall<C: Clock>() -> Instant<C> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write of one timespec.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, id(C::NAME), &raw mut time) };
+    Instant::from_nanos(nanos(time).as_nanos())
 }
 
 /// The resolution of timers of the clock `C`:
@@ -114,6 +140,15 @@ mod tests {
     fn needs_root_the_clock_is_stepped_both_ways() {
         let stepped = step(1).and_then(|()| step(-1));
         tactus_testing::require(tactus_testing::Need::Root, stepped);
+    }
+
+    #[test]
+    fn the_cpu_time_of_a_thread_can_be_read_by_another() {
+        let (this, before) = (crate::thread::current_id(), thread_cpu_time());
+        let seen = std::thread::spawn(move || cpu_time_of_thread(this)).join().unwrap();
+        assert!(seen >= before);
+        assert!(cpu_time_of_process(rustix::process::getpid().as_raw_nonzero().get()) >= seen);
+        assert!(now_by_syscall::<Monotonic>() >= Instant::from_nanos(1));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::facts::{self, Tree};
 /// The length of a tick in which `/proc/stat` counts time. `USER_HZ` is 100 on every
 /// architecture of today's Linux, whatever the kernel's own tick rate
 /// (`include/asm-generic/param.h`).
-const USER_TICK: Nanos = Nanos::from_millis(10);
+pub(crate) const USER_TICK: Nanos = Nanos::from_millis(10);
 
 /// The machine's counters at one instant; `None` for counters that cannot be read.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ mod identity;
 mod interrupt;
 mod kernel;
 mod left;
-mod memory;
+pub(crate) mod memory;
 mod permission;
 mod preemption;
 mod process;

@@ -55,6 +55,42 @@ impl Mapping {
         .map_err(SysError::of("madvise"))
     }
 
+    /// Asks for huge pages when the memory is touched: `MADV_HUGEPAGE` of
+    /// [madvise(2)](https://man7.org/linux/man-pages/man2/madvise.2.html). Only whole huge pages
+    /// within the mapping can become such.
+    ///
+    /// # Errors
+    /// `EINVAL`: the kernel does not support huge pages.
+    #[doc(alias = "MADV_HUGEPAGE")]
+    pub fn ask_for_huge_pages(&mut self) -> Result<(), SysError> {
+        // SAFETY: as in `forbid_huge_pages`.
+        unsafe {
+            rustix::mm::madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxHugepage)
+        }
+        .map_err(SysError::of("madvise"))
+    }
+
+    /// Returns the pages to the kernel, also locked ones: the next touch of each gets a fresh page
+    /// of zeros. `MADV_DONTNEED` of
+    /// [madvise(2)](https://man7.org/linux/man-pages/man2/madvise.2.html).
+    #[doc(alias = "MADV_DONTNEED")]
+    pub fn discard(&mut self) -> Result<(), SysError> {
+        let (start, length) = (self.start.as_ptr().cast(), self.length);
+        // SAFETY: the range is this mapping, and no borrow of its content outlives this call; the
+        // content becomes zero, which is valid for bytes.
+        let discard = || unsafe { rustix::mm::madvise(start, length, Advice::LinuxDontNeed) };
+        match discard() {
+            // The kernel keeps locked pages.
+            Err(Errno::INVAL) => {
+                // SAFETY: as above; the content does not change.
+                unsafe { rustix::mm::munlock(start, length) }.map_err(SysError::of("munlock"))?;
+                discard()
+            }
+            done => done,
+        }
+        .map_err(SysError::of("madvise"))
+    }
+
     /// The memory.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping has `length` bytes, is readable and writable, zeroed by
@@ -82,5 +118,13 @@ mod tests {
         mapping.bytes()[9_999] = 7;
         assert_eq!(mapping.bytes()[9_999], 7);
         assert!(Mapping::new(0).is_err());
+    }
+
+    #[test]
+    fn discarded_memory_is_zero_again() {
+        let mut mapping = Mapping::new(10_000).unwrap();
+        mapping.bytes()[9_999] = 7;
+        mapping.discard().unwrap();
+        assert_eq!(mapping.bytes()[9_999], 0);
     }
 }

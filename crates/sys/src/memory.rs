@@ -4,6 +4,7 @@ use std::collections::TryReserveError;
 use std::mem::MaybeUninit;
 
 use rustix::mm::MlockAllFlags;
+use tactus_model::bytes::Bytes;
 
 use crate::error::SysError;
 
@@ -40,6 +41,14 @@ pub fn lock(what: Lock) -> Result<(), SysError> {
         }
     };
     rustix::mm::mlockall(flags).map_err(SysError::of("mlockall"))
+}
+
+/// The memory that programs can get before others lose some: `MemAvailable` of
+/// [proc_meminfo(5)](https://man7.org/linux/man-pages/man5/proc_meminfo.5.html). `None` if it cannot
+/// be read.
+pub fn available() -> Option<Bytes> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    crate::facts::memory::kilobytes(&meminfo, "MemAvailable").map(Bytes::new)
 }
 
 /// Allows pages to be paged out again:

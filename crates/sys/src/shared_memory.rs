@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
@@ -88,6 +88,13 @@ impl SharedWords {
         // aligned), which lives as long as `self` and cannot be truncated; any bits are
         // a valid `AtomicU64`, and every process accesses them atomically.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+
+    /// The halves of the words, as futex(2) needs them; for memory that is not used as
+    /// [words](Self::words) too.
+    pub fn halves(&self) -> &[AtomicU32] {
+        // SAFETY: as in `words`; an `AtomicU64` has the size of two `AtomicU32`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.count * 2) }
     }
 
     /// The number by which children find the memory, once it is inheritable.

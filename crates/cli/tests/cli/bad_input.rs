@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 99] = [
+const ROWS: [Row; 106] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -49,6 +49,14 @@ const ROWS: [Row; 99] = [
     (&["measure", "--probe", "net", "--net-packets", "0"], "write 1 to 1000", 2),
     (&["measure", "--net-path", "relay"], "add `--probe net`", 2),
     (&["measure", "--probe", "net", "--net-path", "sockets"], "did you mean `socket`?", 2),
+    // Operations.
+    (&["measure", "--probe", "cost", "--operation", "pip"], "did you mean `pipe`?", 2),
+    (&["measure", "--operation", "pipe"], "add `--probe cost`", 2),
+    (&["costs", "--operation", "getppid", "--size", "1MiB"], "for operation = memory-read", 2),
+    (&["costs", "--size", "1TiB"], "up to 1GiB", 2),
+    (&["costs", "--size", "1B"], "use at least 16B", 2),
+    (&["costs", "--policy", "deadline:1ms/2ms/2ms"], "whose partner has the same policy", 2),
+    (&["costs", "--run", "{run}"], "has no result of an operation", 5),
     // Words.
     (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
     (&["measure", "--policy", "fifi:90"], "did you mean `fifo`?", 2),

@@ -77,6 +77,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         worst: summary.worst,
         usage: TaskUsage::default(),
         use_over_time: Vec::new(),
+        batches: Vec::new(),
         by_dirt: None,
     };
     Measurement {

@@ -89,7 +89,7 @@ impl Figure {
         match self {
             Self::Interrupts => true,
             Self::Interruption => matches!(probe, ProbeKind::Sort),
-            _ => !matches!(probe, ProbeKind::Sort),
+            _ => !matches!(probe, ProbeKind::Sort | ProbeKind::Cost),
         }
     }
 

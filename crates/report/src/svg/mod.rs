@@ -17,6 +17,7 @@ pub mod schedule;
 pub mod scope;
 pub mod segments;
 pub mod series;
+pub mod sizes;
 pub mod style;
 pub mod tail;
 pub mod timeline;

@@ -14,8 +14,8 @@ use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
-    Accounting, ByDirt, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, OfDirt,
-    Outlier, ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
+    Accounting, Batch, ByDirt, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement,
+    OfDirt, Outlier, ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -296,6 +296,7 @@ fn task_result(
             .collect(),
         usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
         use_over_time: (0..random.below(4)).map(|_| some(random)).collect(),
+        batches: vec![Batch { median: some(random), ..Batch::default() }; random.below(3) as usize],
         by_dirt: Some(Box::new(ByDirt {
             kinds: vec![OfDirt {
                 dirt: Dirt::Tlb,

@@ -18,7 +18,7 @@ pub(super) fn read(tree: &Tree<'_>) -> MemoryFacts {
 }
 
 /// The bytes of a line of `/proc/meminfo`, for example `MemTotal:  24684088 kB`.
-fn kilobytes(meminfo: &str, name: &str) -> Option<u64> {
+pub(crate) fn kilobytes(meminfo: &str, name: &str) -> Option<u64> {
     meminfo
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?

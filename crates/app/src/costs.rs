@@ -1,0 +1,31 @@
+//! What operations cost on this machine.
+
+use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::run::Run;
+use tactus_stats::costs::RunCosts;
+
+use crate::{Error, ErrorKind, Result};
+
+/// The plan that measures the shipped operations, or with `is_quick` a few of them.
+///
+/// # Errors
+/// The settings contradict each other.
+pub fn plan(is_quick: bool, overrides: Overrides) -> Result<Plan> {
+    let name = if is_quick { "costs-quick" } else { "costs" };
+    crate::plan::plan(Some(name), overrides, None)
+}
+
+/// The costs that a run measured.
+///
+/// # Errors
+/// It has no result of an operation.
+pub fn of(run: &Run) -> Result<RunCosts> {
+    let costs = RunCosts::of(run);
+    if !costs.rows.is_empty() {
+        return Ok(costs);
+    }
+    let id = &run.header.id;
+    let error = Error::new(ErrorKind::NoResult, format!("{id} has no result of an operation"));
+    let hint = run.failures.first().and_then(|failure| failure.hint.clone());
+    Err(error.with_hint(hint.unwrap_or_else(|| "measure with: tactus costs".to_owned())))
+}

@@ -1,0 +1,132 @@
+//! `tactus costs`: what operations cost on this machine.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use tactus_app::measure::{GuestSettings, new_run, require_end};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, Subject, costs, files};
+use tactus_model::address::Address;
+use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::run::RunId;
+use tactus_stats::costs::{CostRow, RunCosts};
+use tactus_stats::modes::Modes;
+
+use crate::error::CommandResult;
+use crate::json_lines::write_line;
+use crate::listener::RunListener;
+use crate::quietness::Quietness;
+use crate::setting_options::SettingOptions;
+use crate::terminal::{print_plan, stdout, table_options};
+use crate::values::{seed, whole};
+
+/// Measure what operations cost on this machine: system calls, round trips, memory.
+///
+/// It takes about two minutes, and about twenty seconds with --quick. Each operation is measured in
+/// several fresh processes, in random order, and gets a floor (the shortest sample), a median with an
+/// interval, and a tail. Beside each batch of samples it times a system call, so that it notices a
+/// machine with two speeds, and reads what else had the CPU. The run is stored.
+///
+/// Settings replace those of the operations: --load shows the costs under a load, --policy fifo:50 those
+/// of real-time threads. A repeated setting measures each of its values.
+///
+/// Examples: tactus costs -o costs.html; tactus costs --quick --load idle --load compute:cpus;
+/// tactus costs --operation pipe --partner thread --partner process; tactus costs --run last --json
+#[derive(Args)]
+pub(crate) struct CostsArguments {
+    /// Measure a few operations only
+    #[arg(long, conflicts_with = "stored")]
+    quick: bool,
+    /// Stored run whose costs to print, instead of measuring
+    #[arg(long = "run", id = "stored", value_name = "RUN")]
+    stored: Option<Address>,
+    #[command(flatten)]
+    settings: SettingOptions,
+    /// Number of processes that measure each operation [default: 5, with --quick 3]
+    #[arg(short, long, value_name = "N", conflicts_with = "stored",
+        value_parser = whole(1..=Plan::MAX_ROUNDS))]
+    rounds: Option<u32>,
+    /// Seed that determines the order of the cells [default: a new one]
+    #[arg(long, value_name = "N", conflicts_with = "stored", value_parser = seed)]
+    seed: Option<u64>,
+    /// Print the cells and the estimated duration, without measuring
+    #[arg(long, conflicts_with = "stored")]
+    plan_only: bool,
+    /// Also write an HTML page
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print events and results as JSON, one object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
+}
+
+/// The lines that `--json` adds after the events of a run. Costs are in nanoseconds per operation.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Conclusion<'a> {
+    /// An operation.
+    Cost {
+        run: &'a RunId,
+        #[serde(flatten)]
+        row: &'a CostRow,
+    },
+    /// The machine.
+    Machine { run: &'a RunId, system_call_ns: Option<f64>, modes: Option<Modes> },
+    /// The page.
+    Page { run: &'a RunId, path: &'a Path },
+}
+
+pub(crate) fn run(arguments: &CostsArguments, places: &Places) -> CommandResult {
+    arguments.output.as_deref().map_or(Ok(()), files::check)?;
+    if let Some(address) = &arguments.stored {
+        return conclude(&Runs::new(places).find(address)?, arguments);
+    }
+    let overrides = Overrides {
+        settings: arguments.settings.0.clone(),
+        rounds: arguments.rounds,
+        seed: arguments.seed,
+        ..Overrides::default()
+    };
+    let plan = costs::plan(arguments.quick, overrides)?;
+    if arguments.plan_only {
+        return print_plan(&plan, arguments.json);
+    }
+    let mut store = places.open_store()?;
+    let mut listener = RunListener::new(arguments.json, arguments.quietness);
+    let done = new_run(places, &mut store, &plan, &GuestSettings::default(), &mut listener)?;
+    listener.end()?;
+    let subject = Subject::stored(&store, &done.run)?;
+    conclude(&subject, arguments)?;
+    Ok(require_end(subject.run())?)
+}
+
+/// Prints the costs, and writes the page.
+fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult {
+    let (id, run) = (subject.id(), subject.run());
+    let costs = costs::of(run)?;
+    match arguments.json {
+        true => print_lines(id, &costs)?,
+        false => {
+            write!(stdout(), "{}", tactus_report::costs_text(run, &costs, &table_options()))?;
+        }
+    }
+    let Some(path) = &arguments.output else { return Ok(()) };
+    let page = tactus_report::costs_page(run, &costs)?;
+    let path = files::write_page(Some(path), || Ok(path.clone()), &page)?;
+    match arguments.json {
+        true => Ok(write_line(&Conclusion::Page { run: id, path: &path })?),
+        false => Ok(writeln!(stdout(), "\nPage: {}", path.display())?),
+    }
+}
+
+fn print_lines(run: &RunId, costs: &RunCosts) -> CommandResult {
+    for row in &costs.rows {
+        write_line(&Conclusion::Cost { run, row })?;
+    }
+    let (system_call_ns, modes) = (costs.system_call_ns, costs.modes);
+    Ok(write_line(&Conclusion::Machine { run, system_call_ns, modes })?)
+}

@@ -1,0 +1,170 @@
+//! Round trips between a task and a partner that sleeps until it is woken.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tactus_model::bytes::Bytes;
+use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind, PartnerCpu};
+use tactus_model::cpus::CpuList;
+use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
+use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal, YieldPair};
+use tactus_sys::fork::Fork;
+use tactus_sys::{Errno, SysError, affinity, clock, thread};
+
+use super::memory::{Block, read};
+use super::{Operation, Unmeasurable};
+
+/// Sets up the round trips of a task on `cpu`, with a partner there or on the next of `cpus`.
+///
+/// The partner inherits the policy of the calling thread.
+pub(super) fn open(
+    cost: &CostProbe,
+    cpu: u32,
+    cpus: &CpuList,
+) -> Result<Box<dyn Operation>, Unmeasurable> {
+    // A yield gives up only its own CPU.
+    let is_same = cost.partner_cpu == PartnerCpu::Same || cost.operation == Word::Yield;
+    let place = match is_same {
+        true => cpu,
+        false => next(cpu, cpus).ok_or(Unmeasurable::OneCpu)?,
+    };
+    Ok(match cost.operation {
+        Word::Futex => RoundTrips::start(FutexPair::new()?, cost, place)?,
+        Word::Eventfd => RoundTrips::start(EventfdPair::new()?, cost, place)?,
+        Word::Yield => RoundTrips::start(YieldPair::new()?, cost, place)?,
+        _ => RoundTrips::start(PipePair::new()?, cost, place)?,
+    })
+}
+
+/// The CPU after `cpu`, from the beginning after the last; `None` if there is no other.
+fn next(cpu: u32, cpus: &CpuList) -> Option<u32> {
+    let after = cpus.iter().find(|other| *other > cpu);
+    after.or_else(|| cpus.iter().next()).filter(|other| *other != cpu)
+}
+
+/// The task's side.
+struct RoundTrips<D: Doorbell> {
+    doorbell: Arc<D>,
+    memory: WorkingSet,
+    /// Ended on drop.
+    partner: Option<Partner>,
+}
+
+enum Partner {
+    Thread(ThreadId, JoinHandle<()>),
+    Process(Fork),
+}
+
+impl<D: Doorbell + 'static> RoundTrips<D> {
+    fn start(
+        doorbell: D,
+        cost: &CostProbe,
+        place: u32,
+    ) -> Result<Box<dyn Operation>, Unmeasurable> {
+        let doorbell = Arc::new(doorbell);
+        let memory = WorkingSet::take(cost.working_set)?;
+        let theirs = WorkingSet::take(cost.working_set)?;
+        let cpus: CpuList = std::iter::once(place).collect();
+        let partner = match cost.partner {
+            Kind::Thread => thread_partner(&doorbell, theirs, cpus)?,
+            Kind::Process => Partner::Process(Fork::start(|| answer(&*doorbell, theirs, &cpus))?),
+        };
+        let mut trips = Self { doorbell, memory, partner: Some(partner) };
+        // The first is answered once the partner is on its CPU.
+        trips.run(1)?;
+        Ok(Box::new(trips))
+    }
+}
+
+fn thread_partner<D: Doorbell + 'static>(
+    doorbell: &Arc<D>,
+    memory: WorkingSet,
+    cpus: CpuList,
+) -> Result<Partner, SysError> {
+    let (sender, thread) = std::sync::mpsc::sync_channel(1);
+    let doorbell = doorbell.clone();
+    let started = std::thread::Builder::new().name("partner".to_owned()).spawn(move || {
+        let _ = sender.send(thread::current_id());
+        answer(&*doorbell, memory, &cpus);
+    });
+    let refused = SysError::new("pthread_create", Errno::AGAIN);
+    let handle = started.map_err(|_| refused)?;
+    let thread = thread.recv().map_err(|_| refused)?;
+    Ok(Partner::Thread(thread, handle))
+}
+
+/// The partner's side. It allocates nothing: it may be a copy of a process.
+fn answer(doorbell: &impl Doorbell, mut memory: WorkingSet, cpus: &CpuList) {
+    let mut placed = affinity::set(cpus).is_ok();
+    while doorbell.wait(Side::Second) == Ok(Signal::Go) && placed {
+        memory.read();
+        placed = doorbell.ring(Side::First, Signal::Go).is_ok();
+    }
+    // A task that waits for an answer learns that there is none.
+    if !placed {
+        let _ = doorbell.ring(Side::First, Signal::Stop);
+    }
+}
+
+impl<D: Doorbell> Operation for RoundTrips<D> {
+    fn run(&mut self, times: u32) -> Result<(), SysError> {
+        for _ in 0..times {
+            self.memory.read();
+            self.doorbell.ring(Side::Second, Signal::Go)?;
+            if self.doorbell.wait(Side::First)? == Signal::Stop {
+                return Err(SysError::new("sched_setaffinity", Errno::INVAL));
+            }
+        }
+        Ok(())
+    }
+
+    fn time_of_others(&self) -> Nanos {
+        match &self.partner {
+            Some(Partner::Thread(thread, _)) => clock::cpu_time_of_thread(*thread),
+            Some(Partner::Process(process)) => process.cpu_time(),
+            None => Nanos::ZERO,
+        }
+    }
+}
+
+impl<D: Doorbell> Drop for RoundTrips<D> {
+    fn drop(&mut self) {
+        let rung = self.doorbell.ring(Side::Second, Signal::Stop);
+        // A process is killed when it is dropped.
+        if let (Ok(()), Some(Partner::Thread(_, handle))) = (rung, self.partner.take()) {
+            let _ = handle.join();
+        }
+    }
+}
+
+/// Memory that a side reads before it hands over, as other work would.
+struct WorkingSet(Option<Block>);
+
+impl WorkingSet {
+    fn take(size: Bytes) -> Result<Self, Unmeasurable> {
+        match size.get() {
+            0 => Ok(Self(None)),
+            bytes => Ok(Self(Some(Block::take(bytes as usize, false)?))),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self) {
+        if let Some(block) = &mut self.0 {
+            std::hint::black_box(read(block.bytes()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_partner_has_the_next_cpu_if_there_is_one() {
+        let cpus: CpuList = [0, 2, 5].into_iter().collect();
+        assert_eq!([0, 2, 5].map(|cpu| next(cpu, &cpus)), [Some(2), Some(5), Some(0)]);
+        assert_eq!(next(2, &std::iter::once(2).collect()), None);
+    }
+}

@@ -1,0 +1,454 @@
+//! What an operation costs: the floor, the typical cost and the tail, each by its own estimator.
+//!
+//! The *floor* is the minimum and the 10th percentile of the samples: every disturbance only makes
+//! a sample longer. The *typical* cost is the median of the medians of batches, with an interval by
+//! the hierarchical bootstrap of [`crate::bootstrap`]: processes are resampled first and batches
+//! within them, since processes often differ by more than their batches do (E. Barrett and others,
+//! *Virtual Machine Warmup Blows Hot and Cold*, 2017). The *tail* is a histogram. There is no mean
+//! and no standard deviation: a few samples of a preempted process would determine both.
+//!
+//! A cost is in nanoseconds per operation: the duration of a sample, less one reading of the clock,
+//! divided by the operations of a sample.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tactus_model::bytes::Bytes;
+use tactus_model::cell::Cell;
+use tactus_model::cost::{CostProbe, Family, Operation, PartnerCpu, Traits};
+use tactus_model::probe::ProbeKind;
+use tactus_model::random::SplitMix64;
+use tactus_model::result::{Batch, Histogram, Measurement};
+use tactus_model::run::Run;
+use tactus_model::settings;
+use tactus_model::time::Nanos;
+
+use crate::LatencyHistogram;
+use crate::bootstrap::Blocks;
+use crate::cell::{SEED, both_rules, supported};
+use crate::modes::{Modes, deviation, median_of};
+
+/// What the operations of a run cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunCosts {
+    /// The duration of a getppid(2) call, in nanoseconds: the median of the calibrations of all
+    /// batches. `None` without batches.
+    pub system_call_ns: Option<f64>,
+    /// The two speeds of the machine, by the same calibrations; `None` if it has one.
+    pub modes: Option<Modes>,
+    /// A row for each measured operation, in the order of the plan.
+    pub rows: Vec<CostRow>,
+}
+
+/// What the operation of a cell costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostRow {
+    /// The index of the cell in the plan.
+    pub cell: usize,
+    /// The group of the operation.
+    pub family: Family,
+    /// What is counted as one operation.
+    pub unit: &'static str,
+    /// The settings of the operation, by name.
+    pub settings: BTreeMap<&'static str, String>,
+    /// The bytes that one operation moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Bytes>,
+    /// The cost.
+    #[serde(flatten)]
+    pub cost: CostSummary,
+}
+
+impl RunCosts {
+    /// Summarizes the cost cells of a run.
+    pub fn of(run: &Run) -> Self {
+        let cells = &run.header.plan.cells;
+        let of_cell = |cell: usize| -> Vec<&Measurement> {
+            run.measurements.iter().filter(|found| found.turn.cell == cell).collect()
+        };
+        let all: Vec<f64> = calibrations(&run.measurements).collect();
+        let modes = Modes::of(&all);
+        let row = |(cell, settings): (usize, &Cell)| {
+            let probe = settings.probe.cost()?;
+            let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
+            let Traits { family, unit, .. } = probe.operation.traits();
+            let own = |(name, _): &(&'static str, String)| {
+                settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
+            };
+            let settings = settings.settings().filter(own).collect();
+            Some(CostRow { cell, family, unit, settings, moved: probe.moved(), cost })
+        };
+        let rows = cells.iter().enumerate().filter_map(row).collect();
+        Self { system_call_ns: median_of(all), modes, rows }
+    }
+}
+
+/// A range that contains the true cost in 95 of 100 repetitions, in nanoseconds per operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CostInterval {
+    /// Its lower end.
+    pub low_ns: f64,
+    /// Its upper end.
+    pub high_ns: f64,
+}
+
+/// The cost of an operation in a cell, in nanoseconds per operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostSummary {
+    /// The number of processes that measured it.
+    pub processes: usize,
+    /// The number of samples, and of operations in each.
+    pub samples: u64,
+    /// How many operations a sample has. With several, quantiles are those of means of as many.
+    pub per_sample: u32,
+    /// The floor: the minimum.
+    pub min_ns: f64,
+    /// The floor: the 10th percentile.
+    pub p10_ns: f64,
+    /// The typical cost: the median of the batches' medians.
+    pub typical_ns: f64,
+    /// Its interval, if there are enough batches.
+    pub interval: Option<CostInterval>,
+    /// The 99th percentile, if there are enough samples.
+    pub p99_ns: Option<f64>,
+    /// The maximum.
+    pub max_ns: f64,
+    /// The typical cost in each process.
+    pub of_processes_ns: Vec<f64>,
+    /// The relative difference below which two measurements of the same thing stay in 95 of 100
+    /// cases (A/A). `None` with fewer than three processes.
+    pub noise_floor: Option<f64>,
+    /// What else had the CPU.
+    pub contamination: Contamination,
+    /// The typical cost without the contaminated batches, if any is left.
+    pub clean_ns: Option<f64>,
+    /// The typical cost while the machine was in its fast and in its slow mode, if it has two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_mode_ns: Option<[Option<f64>; 2]>,
+}
+
+/// How many batches were contaminated, and by what. A batch can have several marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Contamination {
+    /// All batches.
+    pub batches: usize,
+    /// Batches with any of the marks that follow.
+    pub contaminated: usize,
+    /// The hypervisor took the CPU (steal time).
+    pub stolen: usize,
+    /// Others used more of the CPU than the guard allows.
+    pub foreign: usize,
+    /// The task waited for the CPU or was preempted.
+    pub waited: usize,
+    /// Batches whose median is far from the others of their process; not a mark.
+    pub outliers: usize,
+}
+
+/// What shows that others had the CPU during an operation. The guard must fit the operation: a
+/// round trip on one CPU consists of waits and switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    /// The task is alone on its CPU and never sleeps.
+    Alone,
+    /// The task and its partner share a CPU that is never idle.
+    Shared,
+    /// The task sleeps while its partner works elsewhere.
+    Sleeping,
+}
+
+impl Guard {
+    /// The share of a batch in which the CPU may work for others: interrupts and the tick.
+    const FOREIGN_MAX: f64 = 0.02;
+    /// The same with a partner, since the CPU time of the switches themselves is not exact.
+    const FOREIGN_MAX_SHARED: f64 = 0.1;
+
+    const fn of(cost: &CostProbe) -> Self {
+        match (cost.operation, cost.partner_cpu) {
+            (Operation::Pipe | Operation::Futex | Operation::Eventfd, PartnerCpu::Other) => {
+                Self::Sleeping
+            }
+            (Operation::Pipe | Operation::Futex | Operation::Eventfd | Operation::Yield, _) => {
+                Self::Shared
+            }
+            _ => Self::Alone,
+        }
+    }
+
+    fn is_foreign(self, batch: &Batch) -> bool {
+        let foreign = batch.elapsed.saturating_sub(batch.ran).as_nanos() as f64;
+        let share = foreign / batch.elapsed.as_nanos().max(1) as f64;
+        match self {
+            Self::Alone => share > Self::FOREIGN_MAX,
+            Self::Shared => share > Self::FOREIGN_MAX_SHARED,
+            Self::Sleeping => false,
+        }
+    }
+
+    fn has_waited(self, batch: &Batch) -> bool {
+        match self {
+            Self::Alone => {
+                batch.preempted > 0
+                    || batch.waited.is_some_and(|waited| {
+                        waited.as_nanos() as f64
+                            > Self::FOREIGN_MAX * batch.elapsed.as_nanos() as f64
+                    })
+            }
+            Self::Shared => false,
+            Self::Sleeping => batch.preempted > 0,
+        }
+    }
+
+    fn is_contaminated(self, batch: &Batch) -> bool {
+        is_stolen(batch) || self.is_foreign(batch) || self.has_waited(batch)
+    }
+}
+
+fn is_stolen(batch: &Batch) -> bool {
+    batch.steal.is_some_and(|steal| steal > Nanos::ZERO)
+}
+
+/// The batches of a process, without those that have no sample.
+fn batches(measurement: &Measurement) -> impl Iterator<Item = &Batch> {
+    let all = measurement.tasks.iter().flat_map(|task| &task.batches);
+    all.filter(|batch| batch.count > 0)
+}
+
+/// The duration of a system call while each batch was measured, in nanoseconds per call.
+pub fn calibrations<'m>(
+    measurements: impl IntoIterator<Item = &'m Measurement>,
+) -> impl Iterator<Item = f64> {
+    measurements.into_iter().flat_map(|measurement| batches(measurement).map(calibration))
+}
+
+fn calibration(batch: &Batch) -> f64 {
+    batch.calibration.as_nanos() as f64 / f64::from(Batch::CALIBRATION_CALLS)
+}
+
+/// From the duration of a sample to the cost of an operation.
+#[derive(Clone, Copy)]
+struct Scale {
+    per_sample: f64,
+    clock_read_ns: f64,
+}
+
+impl Scale {
+    fn cost(self, sample: Nanos) -> f64 {
+        (sample.as_nanos() as f64 - self.clock_read_ns).max(0.0) / self.per_sample
+    }
+}
+
+impl CostSummary {
+    /// Summarizes all processes of a cell; `None` without samples. `modes` are those of the whole
+    /// run.
+    pub fn of(
+        cost: &CostProbe,
+        measurements: &[&Measurement],
+        modes: Option<&Modes>,
+    ) -> Option<Self> {
+        let clock = measurements.iter().map(|found| found.cost.clock_read_ns);
+        let scale = Scale {
+            per_sample: f64::from(cost.per_sample().max(1)),
+            clock_read_ns: median_of(clock)?,
+        };
+        let [samples, _] = both_rules(measurements);
+        let medians = |which: &dyn Fn(&Batch) -> bool| {
+            let all = measurements.iter().flat_map(|found| batches(found));
+            median_of(all.filter(|batch| which(batch)).map(|batch| scale.cost(batch.median)))
+        };
+        let guard = Guard::of(cost);
+        let of_processes_ns: Vec<f64> = measurements
+            .iter()
+            .filter_map(|found| median_of(batches(found).map(|batch| scale.cost(batch.median))))
+            .collect();
+        let by_mode_ns = modes.map(|modes| {
+            let is_fast = |batch: &Batch| calibration(batch) <= modes.limit;
+            [medians(&is_fast), medians(&|batch| !is_fast(batch))]
+        });
+        Some(Self {
+            processes: measurements.len(),
+            samples: samples.count(),
+            per_sample: cost.per_sample(),
+            min_ns: scale.cost(samples.min()?),
+            p10_ns: scale.cost(samples.quantile(0.1)?),
+            typical_ns: medians(&|_| true)?,
+            interval: interval(measurements, scale),
+            p99_ns: supported(&samples, 0.99).map(|p99| scale.cost(p99)),
+            max_ns: scale.cost(samples.max()?),
+            noise_floor: noise_floor(&of_processes_ns),
+            of_processes_ns,
+            contamination: Contamination::of(guard, measurements),
+            clean_ns: medians(&|batch| !guard.is_contaminated(batch)),
+            by_mode_ns,
+        })
+    }
+}
+
+/// The interval of the typical cost: processes are resampled, and runs of batches within them.
+fn interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval> {
+    let of_batch = |batch: &Batch| -> Histogram {
+        std::iter::once(batch.median).collect::<LatencyHistogram>().to_record()
+    };
+    let processes: Vec<Vec<Histogram>> =
+        measurements.iter().map(|found| batches(found).map(of_batch).collect()).collect();
+    let found = Blocks::new(&processes).intervals(&[0.5], SEED).pop()?.ok()?;
+    Some(CostInterval { low_ns: scale.cost(found.low), high_ns: scale.cost(found.high) })
+}
+
+impl Contamination {
+    fn of(guard: Guard, measurements: &[&Measurement]) -> Self {
+        let mut counts = Self::default();
+        for measurement in measurements {
+            let medians: Vec<f64> =
+                batches(measurement).map(|batch| batch.median.as_nanos() as f64).collect();
+            let center = median_of(medians.iter().copied()).unwrap_or(0.0);
+            // Half a per cent at least: batches of a quiet machine hardly differ.
+            let limit = FAR * deviation(&medians, center).max(center * 0.005);
+            counts.outliers += medians.iter().filter(|m| (*m - center).abs() > limit).count();
+            for batch in batches(measurement) {
+                counts.batches += 1;
+                counts.contaminated += usize::from(guard.is_contaminated(batch));
+                counts.stolen += usize::from(is_stolen(batch));
+                counts.foreign += usize::from(guard.is_foreign(batch));
+                counts.waited += usize::from(guard.has_waited(batch));
+            }
+        }
+        counts
+    }
+}
+
+/// The distance from the median, in robust standard deviations, beyond which a batch is an outlier.
+const FAR: f64 = 5.0;
+
+/// The number of pairs of measurements that are drawn for a noise floor.
+const PAIRS: usize = 1000;
+
+/// The relative difference below which two measurements of the same thing, each with as many
+/// processes as `typical` has values, stay in 95 of 100 cases: of the medians of two samples drawn
+/// from the processes with replacement. `None` with fewer than three processes.
+pub fn noise_floor(typical: &[f64]) -> Option<f64> {
+    if typical.len() < 3 || typical.iter().any(|cost| *cost <= 0.0) {
+        return None;
+    }
+    let mut random = SplitMix64::new(SEED);
+    let mut drawn = || {
+        let draw = (0..typical.len()).map(|_| typical[random.below(typical.len() as u64) as usize]);
+        median_of(draw)
+    };
+    let mut differences = Vec::with_capacity(PAIRS);
+    for _ in 0..PAIRS {
+        let (one, other) = (drawn()?, drawn()?);
+        differences.push((one / other).ln().abs());
+    }
+    differences.sort_unstable_by(f64::total_cmp);
+    Some(differences[PAIRS * 95 / 100].exp_m1())
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::experiment::{Experiment, Overrides};
+    use tactus_model::sample::Sample;
+
+    use super::*;
+    use crate::cell::tests::{round, task};
+    use crate::summary::summarise;
+
+    fn probe(operation: &str) -> CostProbe {
+        let text = format!("[settings]\nprobe = \"cost\"\noperation = \"{operation}\"");
+        let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+        plan.cells[0].probe.cost().unwrap().clone()
+    }
+
+    /// A process with these batches, each of 100 equal samples.
+    fn process(number: u32, batches: &[Batch]) -> Measurement {
+        let mut samples = Vec::new();
+        for batch in batches {
+            let each = (0..100).map(|_| {
+                let due = Nanos::from_micros(samples.len() as u64);
+                Sample { due, came: due + batch.median }
+            });
+            samples.extend(each.collect::<Vec<_>>());
+        }
+        let mut task = task(0, &[], &[]);
+        task.blocks = summarise(&samples, Nanos::from_secs(1)).blocks;
+        task.batches = batches.to_vec();
+        let mut measurement = round(number, vec![task]);
+        measurement.cost.clock_read_ns = 30.0;
+        measurement
+    }
+
+    fn batch(median: u64) -> Batch {
+        Batch {
+            count: 100,
+            median: Nanos::from_nanos(median),
+            elapsed: Nanos::from_millis(1),
+            ran: Nanos::from_millis(1),
+            calibration: Nanos::from_nanos(12_800),
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn a_cost_is_that_of_one_operation_without_the_clock() {
+        let processes: Vec<Measurement> =
+            (0..3).map(|n| process(n, &[batch(12_830); 20])).collect();
+        let all: Vec<&Measurement> = processes.iter().collect();
+        let found = CostSummary::of(&probe("getppid"), &all, None).unwrap();
+        assert_eq!((found.processes, found.samples, found.per_sample), (3, 6_000, 128));
+        assert_eq!((found.min_ns, found.typical_ns, found.clean_ns), (100.0, 100.0, Some(100.0)));
+        let interval = found.interval.unwrap();
+        assert!(interval.low_ns <= 100.1 && interval.high_ns >= 99.9, "{interval:?}");
+        assert_eq!(found.noise_floor, Some(0.0));
+        assert_eq!(calibrations(all).collect::<Vec<f64>>(), [100.0; 60]);
+    }
+
+    #[test]
+    fn contaminated_batches_are_marked_and_kept() {
+        let stolen = Batch { steal: Some(Nanos::from_millis(10)), ..batch(40_000) };
+        let waited = Batch { ran: Nanos::from_micros(500), preempted: 1, ..batch(25_000) };
+        let mut some = vec![batch(12_830); 10];
+        some.extend([stolen, waited]);
+        let process = process(0, &some);
+        let found = CostSummary::of(&probe("getppid"), &[&process], None).unwrap();
+        let expected = Contamination {
+            batches: 12,
+            contaminated: 2,
+            stolen: 1,
+            foreign: 1,
+            waited: 1,
+            outliers: 2,
+        };
+        assert_eq!(found.contamination, expected);
+        assert_eq!((found.samples, found.clean_ns), (1_200, Some(100.0)));
+        assert!(found.max_ns > 300.0);
+    }
+
+    #[test]
+    fn the_guard_fits_the_operation() {
+        let waits = Batch { preempted: 50, waited: Some(Nanos::from_micros(900)), ..batch(3_000) };
+        let process = process(0, &[waits; 12]);
+        let contaminated = |operation: &str| {
+            let cost = probe(operation);
+            CostSummary::of(&cost, &[&process], None).unwrap().contamination.contaminated
+        };
+        assert_eq!(contaminated("getppid"), 12);
+        assert_eq!(contaminated("pipe"), 0, "a round trip consists of waits");
+    }
+
+    #[test]
+    fn a_mode_has_its_own_cost() {
+        let slow = Batch { calibration: Nanos::from_nanos(16_000), ..batch(16_030) };
+        let process = process(0, &[[batch(12_830); 15], [slow; 15]].concat());
+        let modes = Modes::of(&calibrations([&process]).collect::<Vec<f64>>()).unwrap();
+        let found = CostSummary::of(&probe("getppid"), &[&process], Some(&modes)).unwrap();
+        assert_eq!(found.by_mode_ns, Some([Some(100.0), Some(125.0)]));
+    }
+
+    #[test]
+    fn the_noise_floor_covers_how_processes_differ() {
+        assert_eq!(noise_floor(&[100.0, 101.0]), None);
+        let floor = noise_floor(&[100.0, 100.0, 120.0, 120.0, 120.0]).unwrap();
+        assert!((0.19..=0.21).contains(&floor), "{floor}");
+        let quiet = noise_floor(&[100.0, 100.2, 100.1, 99.9, 100.0]).unwrap();
+        assert!(quiet < 0.004, "{quiet}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Copying memory past the caches.
+
+use crate::error::{Errno, SysError};
+
+/// The alignment of the destination of [`streaming`].
+pub const ALIGNMENT: usize = 16;
+
+/// Copies `source` to `destination` by stores that bypass the caches: `MOVNTDQ` of SSE2.
+///
+/// Bytes beyond the last whole 16 are copied by ordinary stores.
+///
+/// # Errors
+/// `EINVAL`: the lengths differ, or the destination is not aligned to [`ALIGNMENT`]. `ENOSYS`: not
+/// implemented for this architecture.
+#[doc(alias = "MOVNTDQ")]
+pub fn streaming(destination: &mut [u8], source: &[u8]) -> Result<(), SysError> {
+    let aligned = destination.as_ptr().addr().is_multiple_of(ALIGNMENT);
+    if destination.len() != source.len() || !aligned {
+        return Err(SysError::new("memcpy", Errno::INVAL));
+    }
+    streamed(destination, source)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn streamed(destination: &mut [u8], source: &[u8]) -> Result<(), SysError> {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+
+    let whole = destination.len() / ALIGNMENT * ALIGNMENT;
+    for at in (0..whole).step_by(ALIGNMENT) {
+        // SAFETY: both slices have 16 bytes from `at`; the caller has checked that the destination
+        // is aligned, and the load needs no alignment. SSE2 is part of x86-64.
+        unsafe {
+            let word = _mm_loadu_si128(source.as_ptr().add(at).cast::<__m128i>());
+            _mm_stream_si128(destination.as_mut_ptr().add(at).cast::<__m128i>(), word);
+        }
+    }
+    // Such stores are weakly ordered; what follows must find them done.
+    // SAFETY: SSE is part of x86-64.
+    unsafe { _mm_sfence() };
+    destination[whole..].copy_from_slice(&source[whole..]);
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn streamed(_destination: &mut [u8], _source: &[u8]) -> Result<(), SysError> {
+    Err(SysError::new("memcpy", Errno::NOSYS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Mapping;
+
+    #[test]
+    fn every_byte_is_copied() {
+        let source: Vec<u8> = (0..=255).cycle().take(1003).collect();
+        let mut mapping = Mapping::new(1003).unwrap();
+        match streaming(mapping.bytes(), &source) {
+            Ok(()) => assert_eq!(mapping.bytes(), source),
+            Err(error) => assert_eq!(error.errno, Errno::NOSYS),
+        }
+        assert!(streaming(&mut mapping.bytes()[1..], &source[1..]).is_err());
+    }
+}

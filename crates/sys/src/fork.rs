@@ -1,0 +1,115 @@
+//! A copy of this process that runs a loop.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+use tactus_model::time::Nanos;
+
+use crate::clock;
+use crate::error::{Errno, SysError};
+
+/// A copy of this process in an address space of its own:
+/// [fork(2)](https://man7.org/linux/man-pages/man2/fork.2.html).
+///
+/// It is killed when this value is dropped, and when the thread ends that made it.
+#[derive(Debug)]
+pub struct Fork {
+    process: Pid,
+    /// Whether it was waited for.
+    ended: bool,
+}
+
+impl Fork {
+    /// Starts a copy that runs `work` and ends, with the CPUs and the policy of the calling thread.
+    ///
+    /// The copy has only the calling thread: a lock that another thread holds stays locked in it
+    /// for ever. So `work` must neither allocate nor print; it makes system calls and uses memory
+    /// that it has.
+    ///
+    /// # Errors
+    /// `EAGAIN`: there are too many processes, or the calling thread has a deadline policy.
+    #[doc(alias = "fork")]
+    pub fn start(work: impl FnOnce()) -> Result<Self, SysError> {
+        let parent = rustix::process::getpid();
+        // SAFETY: the child runs only `work`, which by contract takes no lock of another thread,
+        // and leaves by `_exit`, which runs no destructor.
+        match SysError::check("fork", unsafe { libc::fork() })? {
+            0 => {
+                let leashed = rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                    .is_ok()
+                    && rustix::process::getppid() == Some(parent);
+                let done = leashed && catch_unwind(AssertUnwindSafe(work)).is_ok();
+                // SAFETY: ends the process and returns to nobody.
+                unsafe { libc::_exit(i32::from(!done)) }
+            }
+            child => {
+                let process = Pid::from_raw(child).ok_or(SysError::new("fork", Errno::CHILD))?;
+                Ok(Self { process, ended: false })
+            }
+        }
+    }
+
+    /// The CPU time that it has used; zero once it has ended.
+    pub fn cpu_time(&self) -> Nanos {
+        clock::cpu_time_of_process(self.process.as_raw_nonzero().get())
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    /// `ECHILD`: somebody else has waited for it.
+    pub fn wait(mut self) -> Result<(), SysError> {
+        self.ended = true;
+        loop {
+            match rustix::process::waitpid(Some(self.process), WaitOptions::empty()) {
+                Err(Errno::INTR) => {}
+                done => return done.map(drop).map_err(SysError::of("waitpid")),
+            }
+        }
+    }
+}
+
+impl Drop for Fork {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        // It is our child and was not waited for, so the number is still its own.
+        let _ = rustix::process::kill_process(self.process, Signal::KILL);
+        let _ = rustix::process::waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::shared_memory::SharedWords;
+
+    #[test]
+    fn a_copy_shares_only_what_is_shared() {
+        let shared = SharedWords::create(1).unwrap();
+        let mut own = 1;
+        let copy = Fork::start(|| {
+            own = 2;
+            shared.words()[0].store(7, Ordering::Relaxed);
+        });
+        copy.unwrap().wait().unwrap();
+        assert_eq!((own, shared.words()[0].load(Ordering::Relaxed)), (1, 7));
+    }
+
+    #[test]
+    fn a_copy_that_runs_on_is_killed() {
+        let copy = Fork::start(|| {
+            loop {
+                rustix::thread::sched_yield();
+            }
+        })
+        .unwrap();
+        while copy.cpu_time() == Nanos::ZERO {
+            std::thread::yield_now();
+        }
+        drop(copy);
+    }
+}
