@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tactus_explain::jobs::Period;
-use tactus_explain::sections::{Call, SectionFinder, Step};
+use tactus_explain::sections::{Call, GivenWait, SectionFinder, Step};
 use tactus_lint::Code;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
@@ -27,7 +27,7 @@ use tactus_sys::perf::OpenFileLimit;
 use tactus_sys::section::STACK_MAX;
 use tactus_sys::system_call;
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 use threads::{Found, Threads};
 
 /// The time between two looks at what the threads did, and whether there are new ones.
@@ -47,8 +47,8 @@ pub struct Question {
     pub threads: Vec<String>,
     /// The names of system calls that sections may make.
     pub allowed: Vec<String>,
-    /// The name of the system call in which the threads wait; if `None`, each thread's own is
-    /// found.
+    /// The system call in which the threads wait, as `CALL` or `CALL@FILE:LINE`; if `None`, each
+    /// thread's own is found.
     pub wait: Option<String>,
     /// How long to watch; if `None`, until the program ends.
     pub duration: Option<Nanos>,
@@ -108,7 +108,7 @@ pub struct Watched {
 /// The numbers of the system calls of a question.
 struct Calls {
     allowed: Vec<i64>,
-    wait: Option<i64>,
+    wait: Option<GivenWait>,
 }
 
 impl Calls {
@@ -123,10 +123,23 @@ impl Calls {
             })
         };
         Ok(Self {
-            allowed: question.allowed.iter().map(number).collect::<Result<_>>()?,
-            wait: question.wait.as_ref().map(number).transpose()?,
+            allowed: question.allowed.iter().map(&number).collect::<Result<_>>()?,
+            wait: question.wait.as_deref().map(|wait| given(wait, &number)).transpose()?,
         })
     }
+}
+
+/// Reads a wait: `CALL` or `CALL@FILE:LINE`.
+fn given(wait: &str, number: impl Fn(&String) -> Result<i64>) -> Result<GivenWait> {
+    let Some((call, at)) = wait.split_once('@') else {
+        return Ok(GivenWait { number: number(&wait.to_owned())?, at: None });
+    };
+    let at = at.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?)));
+    let Some((file, line)) = at.filter(|(file, _)| !file.is_empty()) else {
+        let example = "such as `clock_nanosleep@servo.c:42`";
+        return Err(Error::usage(format!("`{wait}` is not CALL or CALL@FILE:LINE, {example}")));
+    };
+    Ok(GivenWait { number: number(&call.to_owned())?, at: Some((file.to_owned(), line)) })
 }
 
 /// Watches threads until the program ends, the duration is over, or `stop` is set.
@@ -142,9 +155,19 @@ pub fn lint(
     let calls = Calls::of(question)?;
     let _limit = OpenFileLimit::raise();
     let mut recording = ThreadRecording::prepare();
+    if question.wait.is_some()
+        && let Some(unseen) = recording.unseen().next()
+    {
+        let error = format!("cannot find where the threads wait: {}", unseen.reason);
+        let error = Error::new(ErrorKind::Unavailable, error);
+        return Err(error.with_hint_if_any(unseen.fix.clone()));
+    }
     let mut command = start(&question.command)?;
     let started = command.as_ref().map(Child::id);
-    started.into_iter().for_each(|process| on_news(News::Started(process)));
+    if let Some(process) = started {
+        threads::await_name(process);
+        on_news(News::Started(process));
+    }
     let roots = question.processes.iter().copied().chain(started).collect();
     let mut threads = Threads::new(roots, question.threads.clone());
     if let Some(process) = threads.missing() {
@@ -219,7 +242,7 @@ impl Watch {
         calls: &Calls,
     ) {
         let finder = match recording.has_calls() {
-            true => SectionFinder::new(calls.allowed.clone(), calls.wait),
+            true => SectionFinder::new(calls.allowed.clone(), calls.wait.clone()),
             false => SectionFinder::without_calls(),
         };
         // While the process lives, it shows which files it has mapped.
@@ -233,6 +256,9 @@ impl Watch {
         for Life { found, recorder, finder, brought_in } in &mut self.lives {
             let Some(code) = self.codes.get_mut(&found.process) else { continue };
             recorder.drain(|now, did| {
+                if let Did::Lost { count } = did {
+                    self.report.lost_records += count;
+                }
                 if let Did::Enter { point, .. } | Did::Fault { point, .. } = did
                     && (*brought_in == 0 || point.stack.len() < STACK_MAX)
                     && *brought_in < BROUGHT_IN_MAX
@@ -269,6 +295,7 @@ impl Watch {
         }
         self.report.sections += finder.sections();
         self.report.interrupted += finder.interrupted();
+        self.report.lost += finder.lost();
         if finder.sections() == 0 {
             self.without_sections += 1;
             return;
@@ -343,6 +370,6 @@ fn step(did: Did<'_>, code: &mut Code) -> Step {
         },
         Did::Out { preempted } => Step::Out { preempted },
         Did::In => Step::In,
-        Did::Lost => Step::Lost,
+        Did::Lost { .. } => Step::Lost,
     }
 }

@@ -3,16 +3,19 @@
 //! A program that is not linked with Tactus marks no sections, so they are found: a section runs
 //! from the return of the system call in which the thread *waits* for its next period to its next
 //! wait. The wait is found as the period of jobs is (see [`crate::jobs`]): among the calls in
-//! which the thread sleeps, each at one place of the code, it is the one whose returns are regular
-//! by [`Period::find`]. A lock is the wait only if no other call is regular: a lock that is
-//! contended in each period returns regularly too. Among several, and if none is regular, it is
-//! the one in which the thread slept longest.
+//! which the thread sleeps, each at one place of the code, it is the one in which it slept longest
+//! in all. Time in a call whose returns are regular by [`Period::find`] counts more, and time in a
+//! lock counts less: a lock that is contended in each period can sleep longer than the wait.
+//!
+//! A loss makes the section incomplete: what was recorded of it is found all the same. Sections
+//! between losses are counted by the period of the wait.
 //!
 //! Everything before the first return from the wait and after the last is not in a section: a
 //! program may prepare and clean up. Without system calls, a section is any time awake after the
 //! first sleep.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_model::violation::{CodePlace, Occurrence, ViolationKind};
@@ -27,6 +30,12 @@ const CANDIDATES_MAX: usize = 256;
 
 /// How many spacings are kept of each.
 const SPACINGS_MAX: usize = 64;
+
+/// How much more a nanosecond counts in a call whose returns are regular.
+const REGULAR_WEIGHT: f64 = 4.0;
+
+/// How much less a nanosecond counts in a lock.
+const LOCK_WEIGHT: f64 = 0.1;
 
 /// The calls that only sleep.
 const SLEEPS: [&str; 2] = ["clock_nanosleep", "nanosleep"];
@@ -89,13 +98,32 @@ pub struct Wait {
     pub period: Option<Period>,
 }
 
+/// What is known of the wait before it is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenWait {
+    /// The number of the call.
+    pub number: i64,
+    /// The end of the path of its file, and its line; if `None`, it may be anywhere.
+    pub at: Option<(String, u32)>,
+}
+
+impl GivenWait {
+    fn is(&self, call: &Call) -> bool {
+        let file = call.at.file.as_deref().unwrap_or_default();
+        let is_at = |(end, line): &(String, u32)| {
+            call.at.line == Some(*line) && Path::new(file).ends_with(end)
+        };
+        self.number == call.number && self.at.as_ref().is_none_or(is_at)
+    }
+}
+
 /// Finds the sections of one thread.
 #[derive(Debug, Default)]
 pub struct SectionFinder {
     /// The numbers of the calls that sections may make.
     allowed: Vec<i64>,
-    /// The number of the call that is the wait, if the caller knows it.
-    given: Option<i64>,
+    /// What the caller knows of the wait.
+    given: Option<GivenWait>,
     has_calls: bool,
     open: Option<OpenCall>,
     candidates: HashMap<(i64, CodePlace), Candidate>,
@@ -104,6 +132,8 @@ pub struct SectionFinder {
     pending: Vec<Act>,
     section: Section,
     found: Vec<Occurrence>,
+    /// The time of the last step.
+    last: Option<Instant<Monotonic>>,
 }
 
 /// A system call that has not ended.
@@ -124,6 +154,14 @@ enum Act {
     Lost,
 }
 
+impl OpenCall {
+    /// The call as far as it is known; `took` is `None` if its end is not.
+    fn into_act(self, took: Option<Nanos>) -> Act {
+        let Self { call: Call { number, kind, what, at }, began, faults, .. } = self;
+        Act::Called { number, occurrence: Occurrence { kind, what, at, when: began, took }, faults }
+    }
+}
+
 /// A call that may be the wait.
 #[derive(Debug)]
 struct Candidate {
@@ -134,19 +172,35 @@ struct Candidate {
     spacings: Vec<Nanos>,
 }
 
+impl Candidate {
+    fn period(&self) -> Option<Period> {
+        Period::find(&self.spacings).ok()
+    }
+
+    /// How likely it is the wait: the time slept in it, weighted.
+    fn weight(&self) -> f64 {
+        let regular = if self.period().is_some() { REGULAR_WEIGHT } else { 1.0 };
+        let lock = if self.kind == ViolationKind::ContendedLock { LOCK_WEIGHT } else { 1.0 };
+        self.slept.as_nanos() as f64 * regular * lock
+    }
+}
+
 #[derive(Debug, Default)]
 struct Section {
-    inside: bool,
+    /// When the present section began; `None` outside of sections.
+    since: Option<Instant<Monotonic>>,
+    /// Whether some of the present section is not known.
+    is_cut: bool,
     acts: Vec<Occurrence>,
     count: u64,
     interrupted: u64,
+    lost: u64,
 }
 
 impl SectionFinder {
     /// Finds the sections of a thread whose system calls are known. Calls with the numbers
-    /// `allowed` are no violations. `wait` is the number of the call that ends sections, if it is
-    /// known.
-    pub fn new(allowed: Vec<i64>, wait: Option<i64>) -> Self {
+    /// `allowed` are no violations. `wait` is the call that ends sections, if it is known.
+    pub fn new(allowed: Vec<i64>, wait: Option<GivenWait>) -> Self {
         Self { allowed, given: wait, has_calls: true, ..Self::default() }
     }
 
@@ -157,6 +211,7 @@ impl SectionFinder {
 
     /// Takes what the thread did next.
     pub fn take(&mut self, now: Instant<Monotonic>, step: Step) {
+        self.last = Some(now);
         match step {
             Step::Enter(call) => {
                 let (slept, asleep, faults) = (Nanos::ZERO, None, Vec::new());
@@ -171,7 +226,8 @@ impl SectionFinder {
             Step::Out { preempted: true } => {}
             Step::Out { preempted: false } => match &mut self.open {
                 Some(open) => open.asleep = Some(now),
-                None => self.section.end(!self.has_calls, &mut self.found),
+                None if !self.has_calls => self.section.end(now, None, &mut self.found),
+                None => {}
             },
             Step::In => {
                 if let Some(open) = &mut self.open {
@@ -180,21 +236,20 @@ impl SectionFinder {
                 }
             }
             Step::Lost => {
-                self.open = None;
+                if let Some(open) = self.open.take() {
+                    self.act(open.into_act(None));
+                }
                 self.act(Act::Lost);
             }
         }
     }
 
     fn returned(&mut self, now: Instant<Monotonic>, open: OpenCall) {
-        let OpenCall { call, began, slept, faults, .. } = open;
-        let Call { number, kind, what, at } = call;
         if self.wait.is_none() {
-            self.learn(now, slept, number, kind, (&what, &at));
+            self.learn(now, open.slept, &open.call);
         }
-        let took = Some(now - began);
-        let occurrence = Occurrence { kind, what, at, when: began, took };
-        self.act(Act::Called { number, occurrence, faults });
+        let took = now - open.began;
+        self.act(open.into_act(Some(took)));
         if self.wait.is_none() && self.is_learned() {
             self.decide();
         }
@@ -211,18 +266,12 @@ impl SectionFinder {
         }
     }
 
-    fn learn(
-        &mut self,
-        now: Instant<Monotonic>,
-        slept: Nanos,
-        number: i64,
-        kind: ViolationKind,
-        (what, at): (&str, &CodePlace),
-    ) {
-        if self.given.is_some_and(|given| given != number) {
+    fn learn(&mut self, now: Instant<Monotonic>, slept: Nanos, call: &Call) {
+        if self.given.as_ref().is_some_and(|given| !given.is(call)) {
             return;
         }
-        let key = (number, at.clone());
+        let Call { number, kind, what, at } = call;
+        let key = (*number, at.clone());
         let is_full = self.candidates.len() >= CANDIDATES_MAX;
         match self.candidates.get_mut(&key) {
             Some(candidate) => {
@@ -232,8 +281,8 @@ impl SectionFinder {
                 (candidate.returned, candidate.slept) = (now, candidate.slept + slept);
             }
             // A call that never sleeps is no wait, unless it is late.
-            None if (slept > Nanos::ZERO || SLEEPS.contains(&what)) && !is_full => {
-                let (what, spacings) = (what.to_owned(), Vec::new());
+            None if (slept > Nanos::ZERO || SLEEPS.contains(&what.as_str())) && !is_full => {
+                let (kind, what, spacings) = (*kind, what.clone(), Vec::new());
                 let candidate = Candidate { kind, what, slept, returned: now, spacings };
                 self.candidates.insert(key, candidate);
             }
@@ -244,20 +293,17 @@ impl SectionFinder {
     /// Whether a candidate is regular, or no more acts can be kept.
     fn is_learned(&self) -> bool {
         let is_regular = |candidate: &Candidate| {
-            candidate.spacings.len() >= LEARNED && Period::find(&candidate.spacings).is_ok()
+            candidate.spacings.len() >= LEARNED && candidate.period().is_some()
         };
         self.pending.len() >= PENDING_MAX || self.candidates.values().any(is_regular)
     }
 
     /// Chooses the wait, and takes again what the thread did so far.
     fn decide(&mut self) {
-        let period = |candidate: &Candidate| Period::find(&candidate.spacings).ok();
-        let best = self.candidates.iter().max_by_key(|(_, candidate)| {
-            let is_lock = candidate.kind == ViolationKind::ContendedLock;
-            (period(candidate).is_some(), !is_lock, candidate.slept)
-        });
+        let candidates = self.candidates.iter();
+        let best = candidates.max_by(|(_, a), (_, b)| a.weight().total_cmp(&b.weight()));
         let Some(((number, at), candidate)) = best else { return self.pending.clear() };
-        let (call, period) = (candidate.what.clone(), period(candidate));
+        let (call, period) = (candidate.what.clone(), candidate.period());
         self.wait = Some((*number, Wait { call, at: at.clone(), period }));
         for act in std::mem::take(&mut self.pending) {
             self.act(act);
@@ -275,7 +321,9 @@ impl SectionFinder {
                 }
             }
             Act::Called { number, occurrence, .. } if is_wait(number, &occurrence.at) => {
-                self.section.end(true, &mut self.found);
+                let returned = occurrence.when + occurrence.took.unwrap_or(Nanos::ZERO);
+                let period = self.wait.as_ref().and_then(|(_, wait)| wait.period);
+                self.section.end(returned, period, &mut self.found);
             }
             Act::Called { number, occurrence, faults } => {
                 let allowed = self.allowed.contains(&number);
@@ -283,7 +331,7 @@ impl SectionFinder {
                 acts.for_each(|act| self.section.add(act, &mut self.found));
             }
             Act::Faulted(fault) => self.section.add(fault, &mut self.found),
-            Act::Lost => self.section.lose(),
+            Act::Lost => self.section.is_cut = true,
         }
     }
 
@@ -297,14 +345,20 @@ impl SectionFinder {
         self.wait.as_ref().map(|(_, wait)| wait)
     }
 
-    /// The number of sections that have ended.
+    /// The number of sections that have ended, without those lost.
     pub const fn sections(&self) -> u64 {
         self.section.count
     }
 
-    /// The number of sections that were interrupted by losses.
+    /// The number of them of which a part is not known.
     pub const fn interrupted(&self) -> u64 {
         self.section.interrupted
+    }
+
+    /// The number of sections between losses of which nothing is known, by the period of the wait.
+    /// Periods that the thread skipped count too; without a period, such sections are not counted.
+    pub const fn lost(&self) -> u64 {
+        self.section.lost
     }
 
     /// The thread does nothing more: finds the wait if it is not known.
@@ -312,12 +366,18 @@ impl SectionFinder {
         if self.wait.is_none() && self.has_calls {
             self.decide();
         }
+        let period = self.wait.as_ref().and_then(|(_, wait)| wait.period);
+        if let Some(last) = self.last.filter(|_| self.section.is_cut) {
+            // The last wait can be among the losses. What follows it is in no section.
+            self.section.acts.clear();
+            self.section.end(last, period, &mut self.found);
+        }
     }
 }
 
 impl Section {
     fn add(&mut self, act: Occurrence, found: &mut Vec<Occurrence>) {
-        if !self.inside {
+        if self.since.is_none() {
             return;
         }
         self.acts.push(act);
@@ -326,20 +386,29 @@ impl Section {
         }
     }
 
-    /// Ends the section, if there is one; the next begins if `again`.
-    fn end(&mut self, again: bool, found: &mut Vec<Occurrence>) {
-        if self.inside {
+    /// Ends the section, if there is one; the next begins.
+    fn end(
+        &mut self,
+        now: Instant<Monotonic>,
+        period: Option<Period>,
+        found: &mut Vec<Occurrence>,
+    ) {
+        if let Some(since) = self.since {
             self.count += 1;
+            if self.is_cut {
+                self.interrupted += 1;
+                self.lost += period.map_or(0, |period| periods(now - since, period) - 1);
+            }
             found.append(&mut self.acts);
         }
-        self.inside = again;
+        (self.since, self.is_cut) = (Some(now), false);
     }
+}
 
-    fn lose(&mut self) {
-        self.interrupted += u64::from(self.inside);
-        self.inside = false;
-        self.acts.clear();
-    }
+/// The number of periods in a time, at least one.
+fn periods(time: Nanos, period: Period) -> u64 {
+    let (time, length) = (time.as_nanos(), period.length.as_nanos().max(1));
+    (time.saturating_add(length / 2) / length).max(1)
 }
 
 #[cfg(test)]

@@ -67,6 +67,7 @@ impl Collector {
             unplaced: self.tally.beyond() + sum(|thread| thread.reader.lost()),
             interrupted: sum(|thread| thread.counts.cut()),
             unseen: self.unseen.clone(),
+            ..LintReport::default()
         }
     }
 }

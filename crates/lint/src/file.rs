@@ -8,7 +8,7 @@ use addr2line::Loader;
 use framehop::{ExplicitModuleSectionInfo, Module};
 use object::elf::PF_X;
 use object::read::ReadCache;
-use object::{Object as _, ObjectSection as _, ObjectSegment as _, SegmentFlags};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment as _, SegmentFlags};
 use tactus_model::violation::CodePlace;
 
 use crate::frame::Frame;
@@ -16,6 +16,10 @@ use crate::maps::Map;
 
 /// The most bytes of unwinding tables that are read of one file.
 const TABLES_MAX: u64 = 256 << 20;
+
+/// The most bytes that the compressed sections of one file may expand to: a small file can claim
+/// any number.
+const EXPANDED_MAX: u64 = 512 << 20;
 
 /// The most functions that the compiler has put into each other at one address.
 const INLINED_MAX: usize = 64;
@@ -50,7 +54,8 @@ impl ObjectFile {
             Some(section.address()..section.address().checked_add(section.size())?)
         };
         let data = |name: &str| {
-            let section = file.section_by_name(name).filter(|found| found.size() <= TABLES_MAX)?;
+            let section =
+                file.section_by_name(name).filter(|found| expanded(found) <= TABLES_MAX)?;
             Some(Bytes::from(section.uncompressed_data().ok()?.into_owned()))
         };
         let sections = ExplicitModuleSectionInfo {
@@ -76,7 +81,7 @@ impl ObjectFile {
             name: path.file_name()?.to_string_lossy().into_owned(),
             segments: segments.collect(),
             sections,
-            loader: Loader::new(path).ok(),
+            loader: is_moderate(&file).then(|| Loader::new(path).ok()).flatten(),
         })
     }
 
@@ -135,4 +140,19 @@ impl ObjectFile {
         }
         found
     }
+}
+
+/// Whether the compressed sections of a file expand to at most [`EXPANDED_MAX`] bytes in all.
+fn is_moderate<'d>(file: &impl Object<'d>) -> bool {
+    let is_compressed = |format: CompressionFormat| format != CompressionFormat::None;
+    let compressed = file.sections().filter(|section| {
+        section.compressed_file_range().is_ok_and(|range| is_compressed(range.format))
+    });
+    let sizes = compressed.map(|section| expanded(&section));
+    sizes.fold(0, u64::saturating_add) <= EXPANDED_MAX
+}
+
+/// The size of a section after decompression.
+fn expanded<'d>(section: &impl ObjectSection<'d>) -> u64 {
+    section.compressed_file_range().map_or(u64::MAX, |range| range.uncompressed_size)
 }

@@ -37,9 +37,12 @@ const FOREIGN_SOURCES: [&str; 6] = [
     "/usr/include/",
 ];
 
-/// How functions of this watcher begin, and those by which the compiler calls an allocator.
-const OUR_FUNCTIONS: [&str; 3] =
-    ["tactus_sys::section::", "<tactus_sys::section::", "__rustc::__rust_"];
+/// How functions of this watcher begin.
+const OUR_FUNCTIONS: [&str; 2] = ["tactus_sys::section::", "<tactus_sys::section::"];
+
+/// How the last part of the names of functions begins by which the compiler calls an allocator:
+/// their line is that of the allocator's declaration.
+const ALLOCATOR: &str = "__rust_";
 
 /// The end of the path of the allocator's source, which may be in any function.
 const OUR_SOURCE: &str = "/sys/src/section/allocator.rs";
@@ -52,7 +55,11 @@ impl Frame {
     fn is_ours(&self) -> bool {
         let symbol = self.symbol.as_deref().unwrap_or_default();
         let file = self.place.file.as_deref().unwrap_or_default();
-        OUR_FUNCTIONS.iter().any(|start| symbol.starts_with(start)) || file.ends_with(OUR_SOURCE)
+        // The compiler may have put the function into another, or it has no debug information.
+        let names = [self.place.function.as_deref().unwrap_or_default(), symbol];
+        OUR_FUNCTIONS.iter().any(|start| symbol.starts_with(start))
+            || names.iter().any(|name| is_allocator(name))
+            || file.ends_with(OUR_SOURCE)
     }
 
     /// Whether the frame has a line of the program's own sources.
@@ -65,6 +72,10 @@ impl Frame {
     fn has_line(&self) -> bool {
         self.place.file.is_some() && self.place.line.is_some()
     }
+}
+
+fn is_allocator(function: &str) -> bool {
+    function.rsplit("::").next().is_some_and(|name| name.starts_with(ALLOCATOR))
 }
 
 /// The place that a call chain, innermost frame first, is reported at: the innermost line of the
@@ -111,11 +122,13 @@ mod tests {
         let registry =
             frame("servo", "log::log", Some("/home/u/.cargo/registry/src/x/log-0.4/lib.rs"));
         let ours = frame("servo", "tactus_sys::section::allocator::catch", Some("/src/a.rs"));
+        let mut inlined = frame("servo", "__rust_alloc", Some("/home/u/servo/src/main.rs"));
+        inlined.symbol = Some("servo::step".to_owned());
         let own = frame("servo", "step", Some("/home/u/servo/src/main.rs"));
         let main = frame("servo", "main", Some("/home/u/servo/src/main.rs"));
-        let chain = [write, std, registry, ours, own, main];
+        let chain = [write, std, registry, ours, inlined, own, main];
         check(&chain, "step");
-        check(&chain[..4], "std::io::print");
+        check(&chain[..5], "std::io::print");
     }
 
     #[test]

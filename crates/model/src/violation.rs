@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::format::counted;
 use crate::result::Shortfall;
 use crate::time::{Instant, Monotonic, Nanos};
 
@@ -81,9 +82,12 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, what, at, .. } = self;
+        let Self { thread, kind, what, at, count, .. } = self;
         write!(f, "{kind}: {what}, {at}")?;
-        at.function.as_ref().map_or(Ok(()), |function| write!(f, " ({function})"))
+        if let Some(function) = &at.function {
+            write!(f, " ({function})")?;
+        }
+        write!(f, ", {} in {thread}", counted(*count, "time"))
     }
 }
 
@@ -163,7 +167,7 @@ impl ViolationTally {
 pub struct LintReport {
     /// The violations, the most frequent first.
     pub violations: Vec<Violation>,
-    /// The number of sections that were watched.
+    /// The number of sections that were watched, those in part too.
     pub sections: u64,
     /// The number of violations of which only the number is known, because they came faster than
     /// they were read or at more than [`ROWS_MAX`] places.
@@ -171,6 +175,13 @@ pub struct LintReport {
     /// The number of sections of which a part was not watched: after a system call that only the
     /// thread itself can make, e.g. `clone3`, or during a loss of events.
     pub interrupted: u64,
+    /// The number of further sections of which nothing is known, because of losses: by the periods
+    /// that they lasted, so that a period that the thread skipped counts too.
+    #[serde(default)]
+    pub lost: u64,
+    /// The number of records that were lost because they came faster than they were read.
+    #[serde(default)]
+    pub lost_records: u64,
     /// What was not watched, and why.
     pub unseen: Vec<Shortfall>,
 }
@@ -189,6 +200,16 @@ impl LintReport {
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty() && self.unplaced == 0
+    }
+
+    /// The number of violations that are known; if not all was watched, there can be more.
+    pub fn count(&self) -> u64 {
+        self.violations.iter().map(|violation| violation.count).sum::<u64>() + self.unplaced
+    }
+
+    /// Whether each section was watched from its begin to its end.
+    pub const fn is_whole(&self) -> bool {
+        self.interrupted == 0 && self.lost == 0
     }
 }
 
@@ -220,7 +241,10 @@ mod tests {
         }
         let found = tally.violations();
         assert_eq!(found.len(), 2);
-        assert_eq!(found[0].to_string(), "system call: openat, servo.rs:42 (step)");
+        assert_eq!(
+            found[0].to_string(),
+            "system call: openat, servo.rs:42 (step), 3 times in servo"
+        );
         assert_eq!((found[0].count, found[0].first.as_nanos()), (3, 5));
         assert_eq!(found[0].worst, Some(Nanos::from_nanos(7)));
         assert_eq!(found[1].count, 1);

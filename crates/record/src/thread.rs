@@ -73,7 +73,10 @@ pub enum Did<'r> {
     /// It came to a CPU.
     In,
     /// The buffer was full for a while.
-    Lost,
+    Lost {
+        /// The number of records that were lost.
+        count: u64,
+    },
 }
 
 /// A point of a thread's execution.
@@ -210,7 +213,7 @@ impl ThreadRecorder {
                 }
                 ThreadRecord::Out { preempted } => Did::Out { preempted },
                 ThreadRecord::In => Did::In,
-                ThreadRecord::Lost { .. } => Did::Lost,
+                ThreadRecord::Lost { count } => Did::Lost { count },
             };
             take(Instant::from_nanos(time), did);
         });

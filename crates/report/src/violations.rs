@@ -12,24 +12,27 @@ use crate::wrap::wrapped;
 /// Writes a row for each kind of violation at each place, the most frequent first, and what the
 /// watching could not see.
 pub fn violations_text(report: &LintReport, options: &TableOptions) -> String {
-    let LintReport { violations, sections, unplaced, interrupted, unseen } = report;
+    let LintReport { violations, unplaced, unseen, .. } = report;
     let mut text = String::new();
     if !violations.is_empty() {
         text.push_str(&grid(columns(violations), options.width));
         text.push('\n');
     }
     let count: u64 = violations.iter().map(|violation| violation.count).sum();
-    let in_sections = format::counted(*sections, "section");
-    let found = match count {
-        0 => format!("No violation in {in_sections}."),
-        _ => format!("{} in {in_sections}.", format::counted(count, "violation")),
+    let in_sections = format::counted(report.sections + report.lost, "section");
+    let found = match (count, report.is_whole()) {
+        (0, true) => format!("No violation in {in_sections}."),
+        (0, false) => format!("No violation was recorded in {in_sections}."),
+        (_, true) => format!("{} in {in_sections}.", format::counted(count, "violation")),
+        (_, false) => {
+            format!("At least {} in {in_sections}.", format::counted(count, "violation"))
+        }
     };
     let more = (*unplaced > 0).then(|| {
         let more = format::counted(*unplaced, "more violation");
         format!("{more} came too fast to find the lines.")
     });
-    let cut = (*interrupted > 0)
-        .then(|| format!("Watched only in part: {}.", format::counted(*interrupted, "section")));
+    let cut = (!report.is_whole()).then(|| partly(report));
     let unseen = unseen.iter().map(|unseen| {
         let fix = unseen.fix.as_ref().map(|fix| format!(" fix: {fix}")).unwrap_or_default();
         format!("Not seen: {}, because {}.{fix}", unseen.asked, unseen.reason)
@@ -38,6 +41,18 @@ pub fn violations_text(report: &LintReport, options: &TableOptions) -> String {
         text.push_str(&wrapped(&sentence, "", options.width));
     }
     text
+}
+
+/// How many sections were watched from begin to end, in part, and not at all.
+fn partly(report: &LintReport) -> String {
+    let whole = format::count(report.sections.saturating_sub(report.interrupted));
+    let (part, lost) = (format::count(report.interrupted), format::count(report.lost));
+    let lost = if report.lost > 0 { format!(", about {lost} lost") } else { String::new() };
+    let records = match report.lost_records {
+        0 => String::new(),
+        count => format!(" {} came too fast to be kept.", format::counted(count, "record")),
+    };
+    format!("Of these, {whole} watched in whole, {part} in part{lost}.{records}")
 }
 
 fn columns(rows: &[Violation]) -> Vec<Column> {
@@ -92,6 +107,8 @@ mod tests {
             sections: 5000,
             unplaced: 2,
             interrupted: 1,
+            lost: 12,
+            lost_records: 700,
             unseen: vec![Shortfall {
                 asked: "page faults".to_owned(),
                 granted: "none of them".to_owned(),

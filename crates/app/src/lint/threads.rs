@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::time::{Duration, Instant};
 
 use tactus_model::recording::ThreadId;
 
@@ -28,7 +29,8 @@ pub(super) struct Threads {
     seen_words: HashSet<String>,
     /// The threads that live, and whether they were reported.
     living: HashMap<i32, bool>,
-    others: BTreeSet<String>,
+    /// The latest names of the threads that were seen and not asked for.
+    others: HashMap<i32, String>,
 }
 
 impl Threads {
@@ -59,14 +61,14 @@ impl Threads {
     }
 
     fn wanted(&mut self, process: u32, thread: i32) -> Option<Found> {
-        let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm")).ok()?;
-        let (name, thread) = (name.trim_end_matches('\n').to_owned(), ThreadId(thread));
+        let (name, thread) = (name(process, thread)?, ThreadId(thread));
         let words = self.wanted.iter().filter(|word| is_called(thread, &name, word));
         let words: Vec<String> = words.cloned().collect();
         if !self.wanted.is_empty() && words.is_empty() {
-            self.others.insert(name);
+            self.others.insert(thread.0, name);
             return None;
         }
+        self.others.remove(&thread.0);
         self.seen_words.extend(words);
         Some(Found { thread, process, name })
     }
@@ -88,7 +90,8 @@ impl Threads {
 
     /// The names of the other threads.
     pub(super) fn others(&self) -> Vec<String> {
-        self.others.iter().cloned().collect()
+        let names: BTreeSet<&String> = self.others.values().collect();
+        names.into_iter().cloned().collect()
     }
 }
 
@@ -105,6 +108,24 @@ fn with_children(roots: &[u32]) -> Vec<u32> {
         at += 1;
     }
     found
+}
+
+/// Waits until a new process has the name of the program that it executes; the start of a program
+/// returns shortly before. A program with the name of this one is not waited for long.
+pub(super) fn await_name(process: u32) {
+    const PATIENCE: Duration = Duration::from_millis(5);
+    let thread_name = |process: u32| name(process, i32::try_from(process).ok()?);
+    let ours = thread_name(std::process::id());
+    let started = Instant::now();
+    while thread_name(process) == ours && started.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+}
+
+/// The name of a thread; `None` if it is gone.
+fn name(process: u32, thread: i32) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm")).ok()?;
+    Some(name.trim_end_matches('\n').to_owned())
 }
 
 /// The threads of a process; none if it is gone.

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use clap::Args;
 use tactus_app::lint::{Answer, News, Question, Watched, lint};
+use tactus_app::{Error, ErrorKind};
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
-use tactus_model::violation::CodePlace;
+use tactus_model::violation::{CodePlace, LintReport};
 use tactus_report::{format, violations_text};
 use tactus_sys::pidfd::PidFd;
 
@@ -27,7 +28,7 @@ use crate::values::positive;
 /// It watches threads while a program runs, and lists the system calls, page faults and contended
 /// locks in their real-time sections. A section begins when the thread returns from the system
 /// call in which it waits for its next period, and ends when it waits again. The wait is the call
-/// whose returns are regular; --until names it. What the thread does before its first wait and
+/// in which it sleeps longest; --until names it. What the thread does before its first wait and
 /// after its last is in no section.
 ///
 /// Each violation is reported at the innermost line of the program itself, also if a library made
@@ -35,7 +36,8 @@ use crate::values::positive;
 /// Tactus. Memory that the allocator has in stock is not seen: that needs the library tactus-lint.
 ///
 /// It needs root or CAP_PERFMON. Without, it sees at most page faults in user mode. The exit code
-/// is 1 if there are violations, otherwise that of the command.
+/// is 1 if there are violations or sections were watched only in part, 3 if something could not be
+/// seen, otherwise that of the command. --accept-partial accepts what was not seen.
 ///
 /// Examples: tactus lint --thread servo -- ./my-program; tactus lint --pid 812 --allow ppoll --duration 10s
 #[derive(Args)]
@@ -50,8 +52,11 @@ pub(crate) struct LintArguments {
     #[arg(long, value_name = "CALL")]
     allow: Vec<String>,
     /// System call in which the threads wait for their next period [default: found for each thread]
-    #[arg(long, value_name = "CALL")]
+    #[arg(long, value_name = "CALL|CALL@FILE:LINE")]
     until: Option<String>,
+    /// Pass also if sections, threads or kinds of violations were not or only partly watched
+    #[arg(long)]
+    accept_partial: bool,
     /// How long to watch [default: until the program ends or an interrupt]
     #[arg(long, value_name = "DURATION", value_parser = positive)]
     duration: Option<Nanos>,
@@ -80,8 +85,10 @@ pub(crate) fn run(arguments: &LintArguments) -> CommandResult {
         say!("the command continues as process {started}");
     }
     shorten(&mut answer);
-    print(&answer, arguments)?;
-    outcome(&answer)
+    let printed = print(&answer, arguments);
+    // A failed check counts more than a reader that closes the output.
+    outcome(&answer, arguments.accept_partial)?;
+    printed
 }
 
 impl LintArguments {
@@ -149,7 +156,7 @@ fn waits(thread: &Watched) -> String {
 }
 
 /// The end of the command; violations count more than its own exit code.
-fn outcome(answer: &Answer) -> CommandResult {
+fn outcome(answer: &Answer, accept_partial: bool) -> CommandResult {
     if let Some(name) = answer.unseen_names.first() {
         let others: Vec<&str> = answer.others.iter().map(String::as_str).collect();
         let hint = match nearest(name, &others) {
@@ -159,19 +166,73 @@ fn outcome(answer: &Answer) -> CommandResult {
         };
         return Err(CommandError::usage(format!("no thread `{name}` was seen; {hint}")));
     }
-    let count: u64 = answer.report.violations.iter().map(|violation| violation.count).sum();
-    if !answer.report.is_clean() {
-        let count = format::counted(count + answer.report.unplaced, "violation");
-        return Err(CommandError::not_met(format!("{count} in real-time sections")));
+    let report = &answer.report;
+    if !report.is_clean() {
+        let least = if report.is_whole() { "" } else { "at least " };
+        let count = format::counted(report.count(), "violation");
+        return Err(CommandError::not_met(format!("{least}{count} in real-time sections")));
     }
-    if answer.report.sections == 0 {
+    if report.sections == 0 {
         // A clean result that watched nothing would pass every gate.
         return Err(CommandError::not_met(
             "no section was seen: no watched thread waited twice in the same call",
         ));
     }
+    if !accept_partial {
+        complete(report)?;
+    }
     match answer.ended {
         Some(status) if signals::exit_code().is_none() => succeeded(status),
         _ => Ok(()),
+    }
+}
+
+/// Fails if a violation could have gone unseen.
+fn complete(report: &LintReport) -> CommandResult {
+    const ACCEPT: &str = "--accept-partial accepts it";
+    if !report.is_whole() {
+        let count = format::counted(report.interrupted + report.lost, "section");
+        return Err(CommandError::not_met(format!(
+            "{count} not watched from begin to end; {ACCEPT}"
+        )));
+    }
+    let Some(unseen) = report.unseen.first() else { return Ok(()) };
+    let error = format!("{} not seen: {}", unseen.asked, unseen.reason);
+    let hint = match &unseen.fix {
+        Some(fix) => format!("{fix}; {ACCEPT}"),
+        None => ACCEPT.to_owned(),
+    };
+    Err(Error::new(ErrorKind::Unavailable, error).with_hint(hint).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::result::Shortfall;
+
+    use super::*;
+
+    /// The exit of a clean report: 0, 1 or 3.
+    fn exit(report: &LintReport) -> u8 {
+        match complete(report) {
+            Ok(()) => 0,
+            Err(CommandError::NotMet(_)) => 1,
+            Err(CommandError::Failed(error)) if error.kind() == ErrorKind::Unavailable => 3,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_report_passes_only_if_all_was_seen() {
+        let report = LintReport { sections: 9, ..LintReport::default() };
+        assert_eq!(exit(&report), 0);
+        assert_eq!(exit(&LintReport { interrupted: 1, ..report.clone() }), 1);
+        assert_eq!(exit(&LintReport { lost: 1, ..report.clone() }), 1);
+        let unseen = Shortfall {
+            asked: "system calls".to_owned(),
+            granted: "page faults".to_owned(),
+            reason: "CAP_PERFMON is not held".to_owned(),
+            fix: None,
+        };
+        assert_eq!(exit(&LintReport { unseen: vec![unseen], ..report }), 3);
     }
 }

@@ -96,6 +96,8 @@ fn what_cannot_be_watched_is_refused() {
     let error = tactus.fail(2, &["lint", "--allow", "wirte", "--", "true"]);
     assert!(error.contains("unknown system call `wirte`"), "{error}");
     assert!(error.contains("did you mean `write`?"), "{error}");
+    let error = tactus.fail(2, &["lint", "--until", "ppoll@servo.c", "--", "true"]);
+    assert!(error.contains("`ppoll@servo.c` is not CALL or CALL@FILE:LINE"), "{error}");
     let error = tactus.fail(2, &["lint", "--pid", "4194305"]);
     assert!(error.contains("there is no process 4194305"), "{error}");
     let error = tactus.fail(127, &["lint", "--", "/no/such/program"]);

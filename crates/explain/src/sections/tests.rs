@@ -73,6 +73,20 @@ fn violations_between_waits_are_found_and_preparation_and_cleaning_up_are_none()
 }
 
 #[test]
+fn the_wait_is_where_the_thread_sleeps_longest_though_a_rare_sleep_is_regular() {
+    let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
+    for round in 0..600 {
+        // Irregular around 1 ms, as under load.
+        thread.call(NANOSLEEP, 10, if round % 2 == 0 { 300 } else { 1700 });
+        if round % 20 == 0 {
+            thread.call(NANOSLEEP, 11, 100);
+        }
+    }
+    assert_eq!(thread.lines(), [11; 30]);
+    assert_eq!(thread.finder.wait().unwrap().at.line, Some(10));
+}
+
+#[test]
 fn of_two_regular_sleeps_the_longer_is_the_wait() {
     let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
     for _ in 0..40 {
@@ -98,13 +112,26 @@ fn a_lock_that_is_contended_in_each_period_is_not_the_wait() {
 
 #[test]
 fn a_given_wait_is_used_though_another_sleeps_longer() {
-    let mut thread = Thread::new(SectionFinder::new(Vec::new(), Some(POLL)));
+    let given = GivenWait { number: POLL, at: None };
+    let mut thread = Thread::new(SectionFinder::new(Vec::new(), Some(given)));
     for _ in 0..40 {
         thread.call(NANOSLEEP, 10, 900);
         thread.call(POLL, 11, 80);
     }
     assert_eq!(thread.finder.wait().unwrap().call, "call 7");
     assert!(thread.lines().iter().all(|line| *line == 10));
+}
+
+#[test]
+fn a_given_wait_can_be_at_one_line_of_a_file() {
+    let given = GivenWait { number: POLL, at: Some(("src/servo.c".to_owned(), 42)) };
+    let is = |file: &str, line| {
+        let at = CodePlace { file: Some(file.to_owned()), ..place(line) };
+        let (kind, what) = (ViolationKind::SystemCall, String::new());
+        given.is(&Call { number: POLL, kind, what, at })
+    };
+    assert!(is("/home/u/src/servo.c", 42) && is("src/servo.c", 42));
+    assert!(!is("/home/u/src/servo.c", 43) && !is("/home/u/src/my-servo.c", 42));
 }
 
 #[test]
@@ -136,7 +163,7 @@ fn faults_within_the_wait_are_none_and_those_within_other_calls_are() {
 }
 
 #[test]
-fn preemption_ends_no_section_and_a_loss_makes_it_unknown() {
+fn preemption_ends_no_section_and_what_is_known_of_one_with_a_loss_is_found() {
     let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
     for round in 0..20 {
         thread.call(NANOSLEEP, 10, 990);
@@ -147,8 +174,47 @@ fn preemption_ends_no_section_and_a_loss_makes_it_unknown() {
             thread.step(Step::Lost);
         }
     }
-    assert_eq!(thread.lines().len(), 18);
-    assert_eq!((thread.finder.sections(), thread.finder.interrupted()), (18, 1));
+    assert_eq!(thread.lines().len(), 19);
+    assert_eq!((thread.finder.sections(), thread.finder.interrupted()), (19, 1));
+    assert_eq!(thread.finder.lost(), 0);
+}
+
+/// A thread of 100 periods that makes `lost` known as lost from one period to another.
+fn with_a_loss(lost: std::ops::Range<u32>) -> Thread {
+    let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
+    for round in 0..100 {
+        if lost.contains(&round) {
+            thread.now += 1_000_000;
+            continue;
+        }
+        if round == lost.end {
+            thread.step(Step::Lost);
+        }
+        thread.call(NANOSLEEP, 10, 989);
+        thread.now += 10_000;
+        if round + 1 == lost.start {
+            thread.fault(12);
+        }
+    }
+    thread.step(Step::Fault { memory: String::new(), at: place(13) });
+    thread
+}
+
+#[test]
+fn sections_between_losses_are_counted_by_the_period() {
+    let mut thread = with_a_loss(50..70);
+    assert_eq!(thread.lines(), [12]);
+    let finder = &thread.finder;
+    assert_eq!((finder.sections(), finder.interrupted(), finder.lost()), (79, 1, 20));
+}
+
+#[test]
+fn a_loss_after_the_last_known_wait_leaves_a_section_in_part() {
+    let mut thread = with_a_loss(50..100);
+    thread.step(Step::Lost);
+    assert_eq!(thread.lines(), []);
+    let finder = &thread.finder;
+    assert_eq!((finder.sections(), finder.interrupted(), finder.lost()), (50, 1, 49));
 }
 
 #[test]
