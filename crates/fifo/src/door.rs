@@ -1,7 +1,7 @@
 //! The thread of the broker that peers talk to.
 //!
 //! Each peer may be hostile. So everything it can cause has a limit: connections, bytes and time
-//! of a request, introductions a second, and doorbells a second. A connection that is too fast is
+//! of a request, connections and introductions a second, and doorbells a second. A connection that is too fast is
 //! not awaited for a while.
 
 use std::collections::BTreeMap;
@@ -36,8 +36,12 @@ const INTRODUCTION_GAP: Duration = Duration::from_millis(5);
 /// few per cent of a CPU.
 const DOORBELL_GAP: Duration = Duration::from_micros(100);
 
+/// From one connection to the next, of all users: those who may not connect also take time at the
+/// broker's priority.
+const ACCEPT_GAP: Duration = Duration::from_millis(1);
+
 /// How long the broker accepts no connections after it failed to, e.g. for want of descriptors.
-const ACCEPT_GAP: Duration = Duration::from_millis(100);
+const FAILED_ACCEPT_GAP: Duration = Duration::from_millis(100);
 
 const LISTENER: u64 = 0;
 const STOP: u64 = 1;
@@ -173,13 +177,10 @@ impl Door {
         let stream = match self.listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-            Err(_) => {
-                // A connection that cannot be accepted stays ready.
-                self.closed = Some(now + ACCEPT_GAP);
-                let _ = self.poller.change(&self.listener, LISTENER, Interest::default());
-                return;
-            }
+            // A connection that cannot be accepted stays ready.
+            Err(_) => return self.stop_accepting(now + FAILED_ACCEPT_GAP),
         };
+        self.stop_accepting(now + ACCEPT_GAP);
         let Ok(peer) = local_socket::peer_credentials(stream.as_fd()) else { return };
         if stream.set_nonblocking(true).is_err() {
             return;
@@ -208,6 +209,11 @@ impl Door {
         let connection =
             Connection { stream, user: peer.user, process, separation, state, muted: None };
         self.connections.insert(key, connection);
+    }
+
+    fn stop_accepting(&mut self, until: Instant) {
+        self.closed = Some(until);
+        let _ = self.poller.change(&self.listener, LISTENER, Interest::default());
     }
 
     /// Reads what a peer sends.
