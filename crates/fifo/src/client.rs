@@ -126,9 +126,11 @@ fn receive(stream: &UnixStream) -> Result<(Vec<u8>, Vec<OwnedFd>), Failed> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let received =
-            local_socket::receive(stream, &mut buffer, true).map_err(|error| match error.errno {
-                Errno::AGAIN => Failed::Socket(ErrorKind::TimedOut.into()),
-                errno => Failed::Socket(errno.into()),
+            local_socket::receive(stream, &mut buffer, true).map_err(|error| {
+                match error.errno {
+                    Errno::AGAIN => Failed::Socket(ErrorKind::TimedOut.into()),
+                    errno => Failed::Socket(errno.into()),
+                }
             })?;
         files.extend(received.descriptors);
         line.extend_from_slice(&buffer[..received.count]);

@@ -238,9 +238,16 @@ impl Door {
                     return Ok(());
                 }
                 receive(&connection.stream, received)?;
-                if let Some(line) = line(received)? {
-                    self.introduces = now + INTRODUCTION_GAP;
-                    return self.answer(key, &line);
+                match line(received) {
+                    Ok(None) => {}
+                    Ok(Some(line)) => {
+                        self.introduces = now + INTRODUCTION_GAP;
+                        return self.answer(key, &line);
+                    }
+                    Err(refusal) => {
+                        let _ = send(&connection.stream, &Reply::Refused(refusal), &[]);
+                        return Err(Closed);
+                    }
                 }
             }
         }
@@ -259,7 +266,8 @@ impl Door {
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
         // No notice comes before the reply, and none for a later item is missing.
         let mut guests = self.guests.lock();
-        let introduced = introduce(&self.book, &mut self.channels, &guests, key, line);
+        let introduced =
+            introduce(&self.book, &mut self.channels, &guests, (key, connection.user), line);
         let (number, start, file) = match introduced {
             Ok(introduced) => introduced,
             Err(refusal) => {
@@ -290,13 +298,13 @@ impl Door {
     }
 }
 
-/// Finds the channel of a request, and makes memory for the peer. Returns the number of the
+/// Finds the channel of a request, and memory for the peer. Returns the number of the
 /// channel, the index of the first item, and the memory.
 fn introduce(
     book: &Book,
     channels: &mut [Channel],
     guests: &[Guest],
-    key: u64,
+    (key, user): (u64, u32),
     line: &[u8],
 ) -> Result<(usize, u64, Option<OwnedFd>), Refusal> {
     let request = Request::read(line)?;
@@ -308,7 +316,7 @@ fn introduce(
         return Err(Refusal::InUse { name: request.name, process, user });
     }
     // The number of the connection is never used again.
-    let welcomed = channel.welcome(key);
+    let welcomed = channel.welcome(key, user);
     let (start, file) = welcomed.map_err(|error| Refusal::Busy { reason: error.to_string() })?;
     Ok((number, start, file))
 }
@@ -329,10 +337,11 @@ fn receive(stream: &UnixStream, received: &mut Vec<u8>) -> Result<(), Closed> {
 }
 
 /// The line that was received, if it is complete.
-fn line(received: &[u8]) -> Result<Option<Vec<u8>>, Closed> {
+fn line(received: &[u8]) -> Result<Option<Vec<u8>>, Refusal> {
     let end = received.iter().position(|byte| *byte == b'\n');
     if end.is_none() && received.len() > MESSAGE_BYTES {
-        return Err(Closed);
+        let reason = format!("it is longer than {MESSAGE_BYTES} bytes");
+        return Err(Refusal::Invalid { reason });
     }
     Ok(end.map(|end| received[..end].to_vec()))
 }

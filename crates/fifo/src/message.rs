@@ -146,7 +146,9 @@ pub enum Refusal {
     /// The items differ.
     #[error(
         "the items of `{}` are `{}` ({offered_bytes} bytes), not `{}` ({requested_bytes} bytes)",
-        printable(name), printable(offered), printable(requested)
+        printable(name),
+        printable(offered),
+        printable(requested)
     )]
     Element {
         /// The channel.
