@@ -136,6 +136,9 @@ impl Builder {
 
     /// Offers a FIFO that a peer writes, with room for at least `capacity` items.
     ///
+    /// The peer locks the memory of the whole FIFO and its header, so it needs an `RLIMIT_MEMLOCK`
+    /// beyond that, which is 8 MiB on most systems.
+    ///
     /// # Errors
     /// The name or the size is not possible, or there is no memory.
     pub fn fifo_in<T: Element>(

@@ -38,7 +38,7 @@ pub struct Introduced {
 /// There is no broker, or it refuses.
 pub fn introduce(socket: &Path, request: &Request) -> Result<Introduced, OpenError> {
     let failed = |error| OpenError::Socket { path: socket.display().to_string(), error };
-    let stream = UnixStream::connect(socket).map_err(failed)?;
+    let stream = local_socket::connect(socket, PATIENCE).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     let line = tactus_wire::encode(request, MESSAGE_BYTES)
         .map_err(|error| OpenError::Protocol(error.to_string()))?;
@@ -125,8 +125,13 @@ fn receive(stream: &UnixStream) -> Result<(Vec<u8>, Vec<OwnedFd>), Failed> {
     let (mut line, mut files, mut buffer) = (Vec::new(), Vec::new(), [0; MESSAGE_BYTES]);
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let received = local_socket::receive(stream, &mut buffer, true)
-            .map_err(|error| Failed::Socket(error.errno.into()))?;
+        let received =
+            local_socket::receive(stream, &mut buffer, true).map_err(|error| {
+                match error.errno {
+                    Errno::AGAIN => Failed::Socket(ErrorKind::TimedOut.into()),
+                    errno => Failed::Socket(errno.into()),
+                }
+            })?;
         files.extend(received.descriptors);
         line.extend_from_slice(&buffer[..received.count]);
         if let Some(end) = line.iter().position(|byte| *byte == b'\n') {

@@ -1,7 +1,7 @@
 //! The thread of the broker that peers talk to.
 //!
 //! Each peer may be hostile. So everything it can cause has a limit: connections, bytes and time
-//! of a request, introductions a second, and doorbells a second. A connection that is too fast is
+//! of a request, connections and introductions a second, and doorbells a second. A connection that is too fast is
 //! not awaited for a while.
 
 use std::collections::BTreeMap;
@@ -36,8 +36,12 @@ const INTRODUCTION_GAP: Duration = Duration::from_millis(5);
 /// few per cent of a CPU.
 const DOORBELL_GAP: Duration = Duration::from_micros(100);
 
+/// From one connection to the next, of all users: those who may not connect also take time at the
+/// broker's priority.
+const ACCEPT_GAP: Duration = Duration::from_millis(1);
+
 /// How long the broker accepts no connections after it failed to, e.g. for want of descriptors.
-const ACCEPT_GAP: Duration = Duration::from_millis(100);
+const FAILED_ACCEPT_GAP: Duration = Duration::from_millis(100);
 
 const LISTENER: u64 = 0;
 const STOP: u64 = 1;
@@ -173,13 +177,10 @@ impl Door {
         let stream = match self.listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-            Err(_) => {
-                // A connection that cannot be accepted stays ready.
-                self.closed = Some(now + ACCEPT_GAP);
-                let _ = self.poller.change(&self.listener, LISTENER, Interest::default());
-                return;
-            }
+            // A connection that cannot be accepted stays ready.
+            Err(_) => return self.stop_accepting(now + FAILED_ACCEPT_GAP),
         };
+        self.stop_accepting(now + ACCEPT_GAP);
         let Ok(peer) = local_socket::peer_credentials(stream.as_fd()) else { return };
         if stream.set_nonblocking(true).is_err() {
             return;
@@ -210,6 +211,11 @@ impl Door {
         self.connections.insert(key, connection);
     }
 
+    fn stop_accepting(&mut self, until: Instant) {
+        self.closed = Some(until);
+        let _ = self.poller.change(&self.listener, LISTENER, Interest::default());
+    }
+
     /// Reads what a peer sends.
     fn hear(&mut self, key: u64, ready: Ready, now: Instant) -> Result<(), Closed> {
         let gap = DOORBELL_GAP * self.connections.len().try_into().unwrap_or(u32::MAX);
@@ -232,9 +238,16 @@ impl Door {
                     return Ok(());
                 }
                 receive(&connection.stream, received)?;
-                if let Some(line) = line(received)? {
-                    self.introduces = now + INTRODUCTION_GAP;
-                    return self.answer(key, &line);
+                match line(received) {
+                    Ok(None) => {}
+                    Ok(Some(line)) => {
+                        self.introduces = now + INTRODUCTION_GAP;
+                        return self.answer(key, &line);
+                    }
+                    Err(refusal) => {
+                        let _ = send(&connection.stream, &Reply::Refused(refusal), &[]);
+                        return Err(Closed);
+                    }
                 }
             }
         }
@@ -253,7 +266,8 @@ impl Door {
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
         // No notice comes before the reply, and none for a later item is missing.
         let mut guests = self.guests.lock();
-        let introduced = introduce(&self.book, &mut self.channels, &guests, key, line);
+        let introduced =
+            introduce(&self.book, &mut self.channels, &guests, (key, connection.user), line);
         let (number, start, file) = match introduced {
             Ok(introduced) => introduced,
             Err(refusal) => {
@@ -284,13 +298,13 @@ impl Door {
     }
 }
 
-/// Finds the channel of a request, and makes memory for the peer. Returns the number of the
+/// Finds the channel of a request, and memory for the peer. Returns the number of the
 /// channel, the index of the first item, and the memory.
 fn introduce(
     book: &Book,
     channels: &mut [Channel],
     guests: &[Guest],
-    key: u64,
+    (key, user): (u64, u32),
     line: &[u8],
 ) -> Result<(usize, u64, Option<OwnedFd>), Refusal> {
     let request = Request::read(line)?;
@@ -302,7 +316,7 @@ fn introduce(
         return Err(Refusal::InUse { name: request.name, process, user });
     }
     // The number of the connection is never used again.
-    let welcomed = channel.welcome(key);
+    let welcomed = channel.welcome(key, user);
     let (start, file) = welcomed.map_err(|error| Refusal::Busy { reason: error.to_string() })?;
     Ok((number, start, file))
 }
@@ -323,10 +337,11 @@ fn receive(stream: &UnixStream, received: &mut Vec<u8>) -> Result<(), Closed> {
 }
 
 /// The line that was received, if it is complete.
-fn line(received: &[u8]) -> Result<Option<Vec<u8>>, Closed> {
+fn line(received: &[u8]) -> Result<Option<Vec<u8>>, Refusal> {
     let end = received.iter().position(|byte| *byte == b'\n');
     if end.is_none() && received.len() > MESSAGE_BYTES {
-        return Err(Closed);
+        let reason = format!("it is longer than {MESSAGE_BYTES} bytes");
+        return Err(Refusal::Invalid { reason });
     }
     Ok(end.map(|end| received[..end].to_vec()))
 }

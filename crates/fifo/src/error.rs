@@ -2,6 +2,7 @@
 
 use std::io;
 
+use tactus_model::format::printable;
 use tactus_sys::SysError;
 
 use crate::index::{ReadIndex, WriteIndex};
@@ -122,7 +123,7 @@ pub enum OpenError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The peer is not a broker of this version.
-    #[error("the peer at the socket is not a broker of this version: {0}")]
+    #[error("the peer at the socket is not a broker of this version: {}", printable(.0))]
     Protocol(String),
     /// The memory cannot be mapped.
     #[error("cannot map the memory of the channel: {0}")]

@@ -38,6 +38,14 @@ impl Handover {
         drop(freed);
     }
 
+    /// Takes back the peer that is offered. Returns whether the real-time thread had left it.
+    pub fn withdraw(&self) -> bool {
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let withdrawn = place.offered.take();
+        drop(place);
+        withdrawn.is_some()
+    }
+
     /// Whether a peer is offered.
     pub fn is_offered(&self) -> bool {
         self.is_offered.load(Ordering::Acquire)

@@ -5,6 +5,10 @@
 //! be any number: it is accepted only if an honest peer could show it, and counted as invalid
 //! otherwise.
 
+/// The most items that a reader skips at once. An honest writer is misled only until it takes the
+/// memory of its next reader, and overwrites fewer items in that time.
+const SKIP_MAX: u64 = 1 << 32;
+
 /// Accepts the index that a peer shows if it is between the last accepted one and `limit`.
 const fn accept(seen: &mut u64, shown: u64, limit: u64) -> bool {
     let is_valid = shown.wrapping_sub(*seen) <= limit.wrapping_sub(*seen);
@@ -116,11 +120,14 @@ impl ReadIndex {
     }
 
     /// Skips items that the writer may have overwritten, because it believes that all up to `freed`
-    /// were read. Returns whether there were any.
+    /// were read. Returns whether there were any. A skip that no writer can cause is counted as
+    /// invalid, so that one lie does not hide all later losses.
     pub const fn skip_to(&mut self, freed: u64) -> bool {
         let skipped = freed.wrapping_sub(self.read);
         // Behind the index, or ahead of it.
-        let is_overtaken = skipped != 0 && skipped < 1 << 63;
+        let is_ahead = skipped != 0 && skipped < 1 << 63;
+        let is_overtaken = is_ahead && skipped <= SKIP_MAX;
+        self.invalid += (is_ahead && !is_overtaken) as u64;
         if is_overtaken {
             if skipped > self.available() {
                 self.written = freed;
@@ -286,6 +293,14 @@ mod tests {
         // The writer has gone further than this reader has seen.
         assert!(reader.skip_to(20) && reader.look(23));
         assert_eq!((reader.lost(), reader.available()), (10, 3));
+    }
+
+    #[test]
+    fn a_skip_that_no_writer_can_cause_is_invalid_and_loses_nothing() {
+        let mut reader = ReadIndex::starting_at(10, 4);
+        assert!(reader.look(12));
+        assert!(!reader.skip_to(1 << 62) && !reader.skip_to(11 + SKIP_MAX));
+        assert_eq!((reader.lost(), reader.invalid(), reader.available()), (0, 2, 2));
     }
 
     #[test]

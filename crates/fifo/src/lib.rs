@@ -33,8 +33,8 @@
 //! Each side writes only to memory of its own. That of the real-time side is a sealed memfd, which
 //! peers map for reading; that of a peer is secret memory ([`memfd_secret`]), from which nobody
 //! can take pages. Each side has its index privately, shows it, and accepts the other's only if an
-//! honest peer could show it ([`index`]). An item is copied once. Each peer gets fresh memory, so
-//! earlier peers have no influence on it.
+//! honest peer could show it ([`index`]). An item is copied once. No peer gets memory that a peer of
+//! another user had, so these have no influence on it.
 //!
 //! [`memfd_secret`]: https://man7.org/linux/man-pages/man2/memfd_secret.2.html
 #![forbid(unsafe_code)]

@@ -2,6 +2,7 @@
 //! JSON. Memory comes with the reply; afterwards, the connection carries notices of one byte.
 
 use serde::{Deserialize, Serialize};
+use tactus_model::format::printable;
 
 use crate::Separation;
 
@@ -99,6 +100,8 @@ pub struct Introduction {
 }
 
 /// Why a peer is not introduced.
+///
+/// It may come from a hostile broker, so its text shows control characters by their codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
@@ -123,7 +126,7 @@ pub enum Refusal {
         peer: u32,
     },
     /// There is no such channel.
-    #[error("no channel is called `{name}`{}", hint(nearest.as_deref()))]
+    #[error("no channel is called `{}`{}", printable(name), hint(nearest.as_deref()))]
     UnknownName {
         /// The name.
         name: String,
@@ -131,7 +134,7 @@ pub enum Refusal {
         nearest: Option<String>,
     },
     /// The channel has another direction or kind.
-    #[error("`{name}` is {offered}, not {requested}")]
+    #[error("`{}` is {offered}, not {requested}", printable(name))]
     Role {
         /// The channel.
         name: String,
@@ -142,8 +145,10 @@ pub enum Refusal {
     },
     /// The items differ.
     #[error(
-        "the items of `{name}` are `{offered}` ({offered_bytes} bytes), not `{requested}` \
-         ({requested_bytes} bytes)"
+        "the items of `{}` are `{}` ({offered_bytes} bytes), not `{}` ({requested_bytes} bytes)",
+        printable(name),
+        printable(offered),
+        printable(requested)
     )]
     Element {
         /// The channel.
@@ -158,7 +163,7 @@ pub enum Refusal {
         requested_bytes: usize,
     },
     /// Another peer has the channel.
-    #[error("process {process} of user {user} uses `{name}`")]
+    #[error("process {process} of user {user} uses `{}`", printable(name))]
     InUse {
         /// The channel.
         name: String,
@@ -168,13 +173,13 @@ pub enum Refusal {
         user: u32,
     },
     /// Too many connections, or no memory.
-    #[error("the broker has no room: {reason}")]
+    #[error("the broker has no room: {}", printable(reason))]
     Busy {
         /// What is missing.
         reason: String,
     },
     /// The request cannot be read.
-    #[error("the broker cannot read the request: {reason}")]
+    #[error("the broker cannot read the request: {}", printable(reason))]
     Invalid {
         /// What is wrong with it.
         reason: String,
@@ -182,5 +187,5 @@ pub enum Refusal {
 }
 
 fn hint(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+    nearest.map(|name| format!("; did you mean `{}`?", printable(name))).unwrap_or_default()
 }

@@ -8,10 +8,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 
 use crate::error::{Errno, SysError};
@@ -144,24 +147,60 @@ fn inode(path: &Path) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
+/// Connects to the socket at `path`, and waits for at most `patience` (not 0) while as many
+/// connections as possible wait there to be accepted. Later sends wait no longer either.
+///
+/// # Errors
+/// `TimedOut`: they still wait. `ConnectionRefused`: nobody listens. Others: see connect(2).
+pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let (family, kind, flags) = (AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(family, kind, flags, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
+    match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
+        Err(Errno::AGAIN) => Err(ErrorKind::TimedOut.into()),
+        connected => Ok(connected.map(|()| UnixStream::from(socket))?),
+    }
+}
+
+/// How long a socket that may be left over has time to accept a connection.
+const LEFT_OVER_PATIENCE: Duration = Duration::from_millis(1);
+
+/// Permits all users to connect to the socket that was just bound at `path`.
+///
+/// Its directory may belong to another user, who can have put any file there since. So this
+/// follows no link, and changes nothing but a socket of this user that has no other name.
+fn permit_all(path: &Path) -> io::Result<()> {
+    let file =
+        rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    let found = rustix::fs::fstat(&file)?;
+    let is_socket = FileType::from_raw_mode(found.st_mode) == FileType::Socket;
+    if !is_socket || found.st_uid != crate::process::effective_user() || found.st_nlink != 1 {
+        return Err(io::Error::other("another file has taken the place of the socket"));
+    }
+    // fchmod(2) refuses a descriptor of this kind.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    fs::set_permissions(path, Permissions::from_mode(0o666))
+}
+
 /// Listens at `path` for connections of all users, until the file is dropped. A socket that a
 /// killed process has left is replaced.
 ///
 /// # Errors
-/// `AddrInUse`: another process listens there. Others: the directory or the file cannot be used.
+/// `AddrInUse`: another process listens there. Others: the directory or the file cannot be used, or
+/// another process replaces the file meanwhile.
 pub fn listen(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket()) {
-        match UnixStream::connect(path) {
+        match connect(path, LEFT_OVER_PATIENCE) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
             _ => return Err(ErrorKind::AddrInUse.into()),
         }
     }
     let listener = UnixListener::bind(path)?;
     let file = SocketFile::of(path)?;
-    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    permit_all(path)?;
     Ok((listener, file))
 }
 
@@ -232,6 +271,44 @@ mod tests {
         drop(near);
         assert_eq!(receive(&far, &mut buffer, true).unwrap().count, 0);
         assert_eq!(send(&far, b"x", &[]).unwrap_err().errno, Errno::PIPE);
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn all_users_may_connect_and_no_other_file_is_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, file) = (folder.path().join("socket"), folder.path().join("file"));
+        let (_listener, _file) = listen(&socket).unwrap();
+        assert_eq!(mode(&socket), 0o666);
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let link = folder.path().join("link");
+        for target in [&file, &socket] {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert!(permit_all(&link).is_err());
+            fs::remove_file(&link).unwrap();
+        }
+        assert!(permit_all(&file).is_err());
+        fs::hard_link(&socket, &link).unwrap();
+        assert!(permit_all(&link).is_err(), "a second name");
+        assert_eq!(mode(&file), 0o600);
+    }
+
+    #[test]
+    fn a_listener_that_accepts_nothing_is_not_awaited() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let _first = connect(&path, Duration::from_secs(5)).unwrap();
+        let refused = connect(&path, Duration::from_millis(1)).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::TimedOut);
+        assert_eq!(listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        drop(listener);
+        assert!(listen(&path).is_ok(), "left over");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 
 mod attack;
 
+use std::hint::black_box;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -77,9 +78,13 @@ impl WritableWords {
     }
 
     /// Brings in all pages, and changes none. Secret memory refuses `MADV_POPULATE_WRITE`.
+    ///
+    /// The optimizer removes an operation that changes nothing, e.g. `fetch_or(0)`, if its result
+    /// is not used.
     fn touch(&self) {
         for page in self.words().chunks(PAGE_WORDS) {
-            page[0].fetch_or(0, Ordering::Relaxed);
+            let (from, to) = (Ordering::Relaxed, Ordering::Relaxed);
+            let _ = black_box(page[0].compare_exchange(0, 0, from, to));
         }
     }
 
@@ -99,7 +104,7 @@ impl ReadableWords {
         let words = Words::map(&file, count, ProtFlags::READ)?;
         let words = Self(words);
         for page in (0..count).step_by(PAGE_WORDS) {
-            words.load(page);
+            black_box(words.load(page));
         }
         Ok(words)
     }
@@ -372,6 +377,29 @@ mod tests {
         assert!(rustix::fs::ftruncate(&secret.file, 0).is_err());
         assert!(peer.attempt_removal().is_err());
         assert_eq!(secret.words.into_readable().load(599), 7);
+    }
+
+    /// How much of a mapping has page table entries, in bytes.
+    fn resident(words: &Words) -> usize {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let start = format!("{:x}-", words.start.as_ptr() as usize);
+        let mut lines = maps.lines().skip_while(|line| !line.starts_with(&start));
+        let line = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+    }
+
+    /// Holds in optimized builds too, where it failed once.
+    #[test]
+    fn all_memory_is_resident_before_it_is_used() {
+        const COUNT: usize = 100 * PAGE_WORDS;
+        let bytes = COUNT * size_of::<AtomicU64>();
+        let sealed = Sealed::create(COUNT).unwrap();
+        let reader = ReadableWords::map(&sealed.file, COUNT).unwrap();
+        let secret = Secret::create(COUNT).unwrap();
+        let writer = WritableWords::map(&secret.file, COUNT).unwrap();
+        for words in [&sealed.words.0, &reader.0, &secret.words.0, &writer.0] {
+            assert!(resident(words) >= bytes, "{} of {bytes}", resident(words));
+        }
     }
 
     #[test]

@@ -106,6 +106,28 @@ fn a_peer_of_another_version_is_refused_by_either_side() {
 }
 
 #[test]
+fn the_text_of_a_hostile_broker_controls_no_terminal() {
+    let place = Place::new();
+    for line in [
+        "{\"refused\":{\"busy\":{\"reason\":\"\\u001b[2J\\u202e\"}}}\n",
+        "{\"refused\":{\"invalid\":{\"reason\":\"\\u001b[2J\\u202e\"}}}\n",
+        "{\"refused\":{\"unknown_name\":{\"name\":\"\\u001b[2J\",\"nearest\":\"\\u202e\"}}}\n",
+        "{\"\\u001b[2J\\u202e\":{}}\n",
+    ] {
+        let _ = std::fs::remove_file(&place.socket);
+        let listener = UnixListener::bind(&place.socket).unwrap();
+        let served = answer(listener, line);
+        let refused = text(FifoReader::<u64>::open(&place.socket, "state"));
+        assert!(refused.contains(r"\u{1b}[2J") && refused.contains(r"\u{202e}"), "{refused}");
+        assert!(
+            refused.chars().all(|letter| letter == ' ' || letter.is_ascii_graphic()),
+            "{refused}"
+        );
+        served.join().unwrap();
+    }
+}
+
+#[test]
 fn a_name_that_is_too_long_for_a_message_is_refused() {
     let place = Place::new();
     let _broker = place.offers().start().unwrap();
