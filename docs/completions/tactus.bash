@@ -2140,7 +2140,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lint)
-            opts="-q -h -V --thread --pid --allow --until --duration --json --quiet --color --help --version"
+            opts="-q -h -V --thread --pid --allow --until --accept-partial --duration --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -393,6 +393,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lint" -l duration -d 'How 
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lint" -l accept-partial -d 'Pass also if sections, threads or kinds of violations were not or only partly watched'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -124,7 +124,7 @@ impl Calls {
         };
         Ok(Self {
             allowed: question.allowed.iter().map(&number).collect::<Result<_>>()?,
-            wait: question.wait.as_deref().map(|wait| given(wait, &number)).transpose()?,
+            wait: question.wait.as_deref().map(|wait| given(wait, number)).transpose()?,
         })
     }
 }
