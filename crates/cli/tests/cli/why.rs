@@ -215,11 +215,13 @@ fn needs_tracing_signals_keep_the_answer_and_leave_the_watched_process_alone() {
             return;
         }
         let mut shell = sleeping_shell();
-        // Two at a time do not disturb each other.
+        // Two at a time do not disturb each other. On a busy machine the sleeps are not regular, so
+        // the period is given.
         let recordings = ["a.tactusrec", "b.tactusrec"].map(|name| tactus.folder().join(name));
         let mut whys = recordings.each_ref().map(|recording| {
             let pid = shell.id().to_string();
-            let mut why = tactus.command(&["why", "--pid", &pid, "--over", "1us", "-o"]);
+            let given = ["why", "--pid", &pid, "--period", "10ms", "--over", "1us", "-o"];
+            let mut why = tactus.command(&given);
             why.arg(recording).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
         });
         for (why, recording) in whys.iter_mut().zip(&recordings) {
