@@ -22,7 +22,7 @@ use crate::thread::{Thread, ThreadBuilder};
 /// Implement it for whatever can be awaited: a descriptor, a ring, a queue. After the first event,
 /// `wait` must not allocate or take a lock of an ordinary thread.
 pub trait Source: Send + 'static {
-    /// What an event tells the body.
+    /// What an event gives to the body.
     type Event;
 
     /// Waits for the next event.

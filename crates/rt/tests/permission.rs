@@ -12,7 +12,7 @@ use tactus_testing::{Need, skip};
 const NOBODY: u32 = 65534;
 
 #[test]
-#[ignore = "helper of the next test, which runs it as another user"]
+#[ignore = "the next test starts it as another user"]
 fn as_another_user() {
     let process = Process::builder()
         .lock_memory()

@@ -30,7 +30,7 @@ static ORDER: Mutex<String> = Mutex::new(String::new());
 
 /// Waits for the first line of standard input, then echoes until it is killed.
 #[test]
-#[ignore = "helper of the other tests"]
+#[ignore = "another test starts it as a program"]
 fn a_peer() {
     let Some(socket) = helper::socket() else { return };
     std::io::stdin().lines().next();
@@ -114,7 +114,7 @@ impl Greed {
 
 /// Takes both channels, and writes any indices.
 #[test]
-#[ignore = "helper of the other tests"]
+#[ignore = "another test starts it as a program"]
 fn a_liar() {
     let Some(socket) = helper::socket() else { return };
     std::io::stdin().lines().next();
@@ -137,7 +137,7 @@ fn a_liar() {
 
 /// Sends the broker requests with wrong bytes.
 #[test]
-#[ignore = "helper of the other tests"]
+#[ignore = "another test starts it as a program"]
 fn a_babbler() {
     let Some(socket) = helper::socket() else { return };
     std::io::stdin().lines().next();

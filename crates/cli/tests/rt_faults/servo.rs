@@ -118,7 +118,7 @@ impl Servo {
 /// What the machine did not grant, one line; then a snapshot for each line `count` of standard
 /// input.
 #[test]
-#[ignore = "helper of the other tests"]
+#[ignore = "another test starts it as a program"]
 fn a_servo() {
     let Some(socket) = helper::socket() else { return };
     let cpus: Vec<u32> = tactus_sys::affinity::get().unwrap().iter().collect();

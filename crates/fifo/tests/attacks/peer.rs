@@ -53,7 +53,7 @@ pub const ATTACKS: [(&str, Attack); 15] = [
 ];
 
 #[test]
-#[ignore = "helper of the other test"]
+#[ignore = "another test starts it as a program"]
 fn a_peer() {
     let Ok(name) = std::env::var(ATTACK) else { return };
     let socket = PathBuf::from(std::env::var(SOCKET).unwrap());

@@ -24,7 +24,7 @@ fn helper(role: &str, socket: &Path) -> Command {
 }
 
 #[test]
-#[ignore = "helper of the other tests"]
+#[ignore = "another test starts it as a program"]
 fn a_helper() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let socket = std::env::var(SOCKET).unwrap();
