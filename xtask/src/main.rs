@@ -54,6 +54,9 @@ usage: cargo xtask CHORE
                       100 hung threads are demoted (root, two CPUs)
   fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
                       each or as given (root, two CPUs; builds 60 crates the first time)
+  fifo-peers messages [BLOCKS]
+                      compare a message in shared memory, one way, with iceoryx2, both spinning
+                      (two CPUs)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -87,8 +90,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["attacks", "--seconds", seconds] => attacks::run(&repository(), seconds)?,
         ["rt-faults"] => rt_faults::run(&repository(), "20")?,
         ["rt-faults", "--seconds", seconds] => rt_faults::run(&repository(), seconds)?,
-        ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
-        ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
+        ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

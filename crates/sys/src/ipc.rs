@@ -20,7 +20,7 @@ pub use self::memfd::memfd;
 pub use self::message_queue::message_queue;
 pub use self::pipe::{pipe, vmsplice};
 pub use self::process_memory::process_vm_readv;
-pub use self::shared_memory::{shared_eventfd, shared_memory};
+pub use self::shared_memory::{Shared, shared_eventfd, shared_memory};
 pub use self::socket::{tcp, udp, unix_datagram, unix_seqpacket, unix_stream};
 use crate::doorbell::spun;
 use crate::error::{Errno, SysError};
