@@ -355,7 +355,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
-        about: "Size of the block of a memory operation, 16B to 1GiB, or of a message, 1B to 4MiB, e.g. 64KiB",
+        about: "Size of the block of a memory operation, 16B to 1GiB, or of a message, 1B to 1GiB, e.g. 64KiB",
         set: |cell, text| put(&mut cost_mut(cell)?.size, text),
         get: |cell| cost_text(cell, Parameter::Size, |cost| cost.size),
     },

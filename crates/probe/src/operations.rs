@@ -126,9 +126,10 @@ fn require_memory(cost: &CostProbe) -> Result<(), Unmeasurable> {
         true => bytes.get(),
         false => 0,
     };
-    // Of each, one for either side, or a source and a destination.
-    let arrays =
-        2 * (taken(Parameter::WorkingSet, cost.working_set) + taken(Parameter::Size, cost.size));
+    let sides = if cost.operation.has_partner() { 2 } else { 1 };
+    // A source and a destination, or what is sent and what is received.
+    let blocks = 2 * taken(Parameter::Size, cost.size);
+    let arrays = sides * (taken(Parameter::WorkingSet, cost.working_set) + blocks);
     let available = tactus_sys::memory::available();
     match available {
         Some(available) if available.get() / 2 < arrays => {

@@ -54,7 +54,9 @@ const ROWS: [Row; 106] = [
     (&["measure", "--operation", "pipe"], "add `--probe cost`", 2),
     (&["costs", "--operation", "getppid", "--size", "1MiB"], "for operation = memory-read", 2),
     (&["costs", "--size", "1TiB"], "up to 1GiB", 2),
-    (&["costs", "--size", "1B"], "use at least 16B", 2),
+    (&["costs", "--size", "1B"], "use 16B to 1GiB", 2),
+    (&["costs", "--operation", "ipc-pip"], "did you mean `ipc-pipe`?", 2),
+    (&["costs", "--operation", "ipc-pipe", "--wait", "spin"], "use partner-cpu = \"other\"", 2),
     (&["costs", "--policy", "deadline:1ms/2ms/2ms"], "whose partner has the same policy", 2),
     (&["costs", "--run", "{run}"], "has no result of an operation", 5),
     // Words.
