@@ -367,13 +367,19 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
     failed.dedup();
     let explained = "The floor is the shortest sample, the median that of batches of a millisecond, with \
         its interval over processes and batches. A round trip has two \
-        switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
-        equal messages. Rates are in decimal units; a copy counts its bytes once.";
+        switches, on one CPU unless the name says otherwise. Rates are in \
+        decimal units; a copy counts its bytes once.";
+    let messages = costs.rows.iter().any(|row| row.family == Family::Ipc).then(|| {
+        "A message takes half of a round trip of equal messages. Compare only those that spin with \
+         those that spin: they occupy two CPUs."
+            .to_owned()
+    });
     [contaminated, autogroup]
         .into_iter()
         .flatten()
         .chain(failed)
         .chain([explained.to_owned()])
+        .chain(messages)
         .collect()
 }
 
