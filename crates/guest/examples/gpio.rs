@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use tactus_guest::first::{self, FirstError};
+use tactus_guest::first;
 use tactus_guest::run;
 use tactus_model::message::Message;
 use tactus_rt::{Edges, Flow, Gpio, Policy, Process};
@@ -73,9 +72,8 @@ impl Line {
         fs::create_dir(&bank).map_err(text)?;
         set(&format!("{bank}/num_lines"), "4")?;
         set(&format!("{device}/live"), "1")?;
-        let name = |file: String| Ok(read(&file)?.trim().to_owned());
-        let (device, chip): (String, String) =
-            (name(format!("{device}/dev_name"))?, name(format!("{bank}/chip_name"))?);
+        let (device, chip) =
+            (name(&format!("{device}/dev_name"))?, name(&format!("{bank}/chip_name"))?);
         let pull = format!("/sys/devices/platform/{device}/{chip}/sim_gpio{LINE}/pull");
         Ok(Self { chip: format!("/dev/{chip}"), pull, is_high: false })
     }
@@ -143,8 +141,10 @@ fn set(file: &str, value: &str) -> Result<(), String> {
     fs::write(file, value).map_err(|error| format!("cannot write {value} to {file}: {error}"))
 }
 
-fn read(file: &str) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error: io::Error| format!("cannot read {file}: {error}"))
+fn name(file: &str) -> Result<String, String> {
+    let read = fs::read_to_string(file);
+    let read = read.map_err(|error| format!("cannot read {file}: {error}"))?;
+    Ok(read.trim().to_owned())
 }
 
 fn text(error: impl std::fmt::Display) -> String {

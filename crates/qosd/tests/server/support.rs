@@ -2,7 +2,6 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use tactus_model::recording::ThreadId;
