@@ -147,9 +147,7 @@ impl<'a> Settings<'a> {
         };
         let policy = match (options.priority, reserve) {
             (0, None) => Policy::Ordinary,
-            (0, Some(reserve)) => {
-                Policy::Reserve(reserve.parse().map_err(invalid)?)
-            }
+            (0, Some(reserve)) => Policy::Reserve(reserve.parse().map_err(invalid)?),
             (priority, None) => Policy::Fifo(u8::try_from(priority).unwrap_or(u8::MAX)),
             (_, Some(_)) => {
                 return Err(Failure::new(
@@ -182,11 +180,7 @@ impl<'a> Settings<'a> {
     }
 
     /// The same settings for a thread of the library, which `lint` watches.
-    fn apply<K>(
-        self,
-        mut builder: ThreadBuilder<K>,
-        lint: Option<Arc<Lint>>,
-    ) -> ThreadBuilder<K> {
+    fn apply<K>(self, mut builder: ThreadBuilder<K>, lint: Option<Arc<Lint>>) -> ThreadBuilder<K> {
         builder = builder.policy(self.policy).restart(Restart::Times(self.restarts));
         if let Some(lint) = lint {
             builder = builder.watched_by(lint);

@@ -68,8 +68,7 @@ impl Ready {
         let rung = reserve.as_ref().map(Reserve::rung);
         let description = Description { id: reporter.thread, rung, prepared };
         let observed = Observed { marks, guard };
-        let ready =
-            Self { reporter, scheduling, _supervisor: supervisor, _reserve: reserve };
+        let ready = Self { reporter, scheduling, _supervisor: supervisor, _reserve: reserve };
         Ok((ready, observed, description))
     }
 

@@ -205,8 +205,7 @@ fn garbage_floods_and_silence_end_the_connection_and_nothing_else() {
     let last = closes(many.into_iter().next_back().unwrap());
     assert!(last.contains("too many connections"), "{last}");
     assert_eq!(closes(silent), "");
-    let mut reader =
-        eventually(|| FifoReader::<u64>::open(&place.socket, "numbers").ok());
+    let mut reader = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers").ok());
     sender.try_push(&7).unwrap();
     assert_eq!(reader.read(), Ok(7));
 }

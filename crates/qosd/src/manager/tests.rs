@@ -124,7 +124,8 @@ fn a_thread_of_another_user_is_refused() {
     let (mut manager, sleeper) = (manager(), Sleeper::start());
     let other = user() + 65534;
     let refused = manager.reserve(&client(other), sleeper.subject(), need(5), clock::now());
-    let expected = NotASubject::OthersThread { thread: sleeper.0.id.0, runs_as: user(), user: other };
+    let expected =
+        NotASubject::OthersThread { thread: sleeper.0.id.0, runs_as: user(), user: other };
     assert_eq!(refused, Err(NotReserved::Thread(expected)));
     assert_eq!(manager.reserves(), []);
 }
