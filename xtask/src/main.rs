@@ -3,6 +3,7 @@
 
 mod analysis_speed;
 mod attacks;
+mod boot;
 mod c_library;
 mod coverage;
 mod cyclictest;
@@ -10,6 +11,7 @@ mod dist;
 mod fifo_peers;
 mod floor;
 mod generated;
+mod gpio;
 mod rt_faults;
 mod rtkit;
 mod timerlat;
@@ -60,6 +62,8 @@ usage: cargo xtask CHORE
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
+  gpio [KERNEL]       edges of a simulated GPIO line wake an event thread in a guest: each is served or
+                      counted, in deterministic time (minutes)
   floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -76,6 +80,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
+        ["gpio"] => gpio::check(&repository(), None)?,
+        ["gpio", kernel] => gpio::check(&repository(), Some(kernel))?,
         ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,
         ["timerlat", kernel, load] => {
             timerlat::compare(&repository(), kernel, load, "exact:125")?;

@@ -175,8 +175,8 @@ fn needs_root_no_attack_holds_the_real_time_side() {
     });
     let only = std::env::var("TACTUS_ATTACK").ok();
     let victim = Victim::start(list(first), list(last));
-    if let [weakness, ..] = victim.weaknesses() {
-        return skip(Need::Machine, weakness);
+    if let [missing, ..] = victim.shortfalls() {
+        return skip(Need::Machine, missing);
     }
     let mut random = SplitMix64::new(7);
     let mut rows = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as WallInstant};
 
-use tactus_fifo::{BlockReader, BlockWriter, Broker, Received, Sent, Weakness};
+use tactus_fifo::{BlockReader, BlockWriter, Broker, Received, Sent, Shortfall};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::result::TaskUsage;
@@ -96,8 +96,8 @@ impl Victim {
     }
 
     /// What the machine does not grant.
-    pub fn weaknesses(&self) -> &[Weakness] {
-        self.broker.weaknesses()
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        self.broker.shortfalls()
     }
 
     pub fn socket(&self) -> PathBuf {
