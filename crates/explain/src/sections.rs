@@ -11,7 +11,8 @@
 //! waits for its lock. They belong to the wait: they begin no section and are no violation.
 //!
 //! A loss makes the section incomplete: what was recorded of it is found all the same. Sections
-//! between losses are counted by the period of the wait.
+//! between losses are counted by the mean length of those before: the period of the wait can be
+//! unknown, and wrong if the thread was late when it was found.
 //!
 //! Everything before the first return from the wait and after the last is not in a section: a
 //! program may prepare and clean up. Without system calls, a section is any time awake after the
@@ -195,6 +196,8 @@ struct Section {
     acts: Vec<Occurrence>,
     count: u64,
     interrupted: u64,
+    /// The length of the sections of which all is known.
+    known: Nanos,
     lost: u64,
 }
 
@@ -227,7 +230,7 @@ impl SectionFinder {
             Step::Out { preempted: true } => {}
             Step::Out { preempted: false } => match &mut self.open {
                 Some(open) => open.asleep = Some(now),
-                None if !self.has_calls => self.section.end(now, None, &mut self.found),
+                None if !self.has_calls => self.section.end(now, &mut self.found),
                 None => {}
             },
             Step::In => {
@@ -326,7 +329,7 @@ impl SectionFinder {
                 if let Some(wait) = at_wait(number, &occurrence.at) {
                     if wait.call == occurrence.what {
                         let returned = occurrence.when + occurrence.took.unwrap_or(Nanos::ZERO);
-                        self.section.end(returned, wait.period, &mut self.found);
+                        self.section.end(returned, &mut self.found);
                     }
                     return;
                 }
@@ -359,8 +362,8 @@ impl SectionFinder {
         self.section.interrupted
     }
 
-    /// The number of sections between losses of which nothing is known, by the period of the wait.
-    /// Periods that the thread skipped count too; without a period, such sections are not counted.
+    /// About the number of sections between losses of which nothing is known, by the mean length of
+    /// the sections before.
     pub const fn lost(&self) -> u64 {
         self.section.lost
     }
@@ -370,11 +373,10 @@ impl SectionFinder {
         if self.wait.is_none() && self.has_calls {
             self.decide();
         }
-        let period = self.wait.as_ref().and_then(|(_, wait)| wait.period);
         if let Some(last) = self.last.filter(|_| self.section.is_cut) {
             // The last wait can be among the losses. What follows it is in no section.
             self.section.acts.clear();
-            self.section.end(last, period, &mut self.found);
+            self.section.end(last, &mut self.found);
         }
     }
 }
@@ -391,28 +393,27 @@ impl Section {
     }
 
     /// Ends the section, if there is one; the next begins.
-    fn end(
-        &mut self,
-        now: Instant<Monotonic>,
-        period: Option<Period>,
-        found: &mut Vec<Occurrence>,
-    ) {
+    fn end(&mut self, now: Instant<Monotonic>, found: &mut Vec<Occurrence>) {
         if let Some(since) = self.since {
+            let length = now - since;
             self.count += 1;
             if self.is_cut {
                 self.interrupted += 1;
-                self.lost += period.map_or(0, |period| periods(now - since, period) - 1);
+                self.lost += self.lasted(length).saturating_sub(1);
+            } else {
+                self.known = self.known + length;
             }
             found.append(&mut self.acts);
         }
         (self.since, self.is_cut) = (Some(now), false);
     }
-}
 
-/// The number of periods in a time, at least one.
-fn periods(time: Nanos, period: Period) -> u64 {
-    let (time, length) = (time.as_nanos(), period.length.as_nanos().max(1));
-    (time.saturating_add(length / 2) / length).max(1)
+    /// How many sections of the mean length that is known a time lasted; 0 if none is known.
+    fn lasted(&self, time: Nanos) -> u64 {
+        let known = self.count - self.interrupted;
+        let mean = self.known.as_nanos().checked_div(known).unwrap_or(0);
+        time.as_nanos().saturating_add(mean / 2).checked_div(mean).unwrap_or(0)
+    }
 }
 
 #[cfg(test)]

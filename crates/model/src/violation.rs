@@ -190,8 +190,8 @@ pub struct LintReport {
     /// The number of sections of which a part was not watched: after a system call that only the
     /// thread itself can make, e.g. `clone3`, or during a loss of events.
     pub interrupted: u64,
-    /// The number of further sections of which nothing is known, because of losses: by the periods
-    /// that they lasted, so that a period that the thread skipped counts too.
+    /// About the number of further sections of which nothing is known, because of losses: by the
+    /// mean length of the sections before.
     #[serde(default)]
     pub lost: u64,
     /// The number of records that were lost because they came faster than they were read.
