@@ -262,5 +262,5 @@ fn unseen(options: &section::Options, watcher: &Watcher) -> Vec<Shortfall> {
 
 fn diagnosis(error: SysError) -> Diagnosis {
     let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
-    diagnose(&Asked::KernelEvents, refusal, &tactus_sys::facts::read(Path::new("/")))
+    diagnose(&Asked::ThreadEvents, refusal, &tactus_sys::facts::read(Path::new("/")))
 }
