@@ -17,7 +17,10 @@ use tactus_fifo::{Ended, FifoReader, FifoWriter, NotWritten, introduce};
 use tactus_model::random::SplitMix64;
 use tactus_sys::peer_memory::WritableWords;
 
-use crate::{NOBODY, helper};
+use crate::helper;
+
+/// The user of the ordinary side.
+pub const NOBODY: u32 = 65534;
 
 /// How long a peer waits before it tries again.
 const STEP: Duration = Duration::from_millis(1);
@@ -25,14 +28,20 @@ const STEP: Duration = Duration::from_millis(1);
 /// What is taken in a step, in bytes.
 const BITE: usize = 4 << 20;
 
+/// How many of these are written in turn, if there is swap space: more than the scene's memory.
+const SWAPPED_BITES: usize = 40;
+
 /// The last order.
 static ORDER: Mutex<String> = Mutex::new(String::new());
 
-/// Waits for the first line of standard input, then echoes until it is killed.
 #[test]
 #[ignore = "another test starts it as a program"]
 fn a_peer() {
-    let Some(socket) = helper::socket() else { return };
+    helper::socket().iter().for_each(|socket| serve(socket));
+}
+
+/// Waits for the first line of standard input, then echoes until it is killed.
+pub fn serve(socket: &Path) {
     std::io::stdin().lines().next();
     std::thread::spawn(|| {
         let lines = std::io::stdin().lines().map_while(Result::ok);
@@ -41,8 +50,8 @@ fn a_peer() {
     let folder = socket.parent().unwrap();
     let mut greed = Greed::default();
     loop {
-        let states = FifoReader::<u64>::open(&socket, "state");
-        let echoes = FifoWriter::<u64>::open(&socket, "echo");
+        let states = FifoReader::<u64>::open(socket, "state");
+        let echoes = FifoWriter::<u64>::open(socket, "echo");
         if let (Ok(states), Ok(echoes)) = (states, echoes) {
             let Ended = echo(states, echoes, || greed.step(folder)).unwrap_err();
         }
@@ -74,6 +83,8 @@ fn echo(
 #[derive(Default)]
 struct Greed {
     memory: Vec<Vec<u8>>,
+    /// The number of the piece of `memory` that is written next.
+    next: usize,
     files: Vec<File>,
     processes: Vec<Child>,
     log: Option<File>,
@@ -84,6 +95,7 @@ impl Greed {
     fn step(&mut self, folder: &Path) {
         match ORDER.lock().unwrap().as_str() {
             "memory" => self.memory.push(vec![1; BITE]),
+            "swap" => self.swap(),
             "descriptors" => self.files.extend((0..64).map_while(|_| File::open("/dev/null").ok())),
             "processes" => {
                 let mut command = Command::new("sleep");
@@ -99,6 +111,15 @@ impl Greed {
             }
             _ => self.give_back(),
         }
+    }
+
+    /// Takes more memory than there may be, and then writes to all of it in turn.
+    fn swap(&mut self) {
+        if self.memory.len() < SWAPPED_BITES {
+            self.memory.push(vec![1; BITE]);
+        }
+        self.next = (self.next + 1) % self.memory.len();
+        self.memory[self.next].fill(1);
     }
 
     fn give_back(&mut self) {
