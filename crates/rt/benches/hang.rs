@@ -100,6 +100,9 @@ fn main() -> anyhow::Result<()> {
          time in which others had the CPU; after the limit, µs: p50 {p50:.1}, p99 {p99:.1}, max {max:.1}",
         found.count()
     );
-    ensure!(found.count() == u64::from(times) && unstolen == times, "demotions were late or missing");
+    ensure!(
+        found.count() == u64::from(times) && unstolen == times,
+        "demotions were late or missing"
+    );
     Ok(())
 }

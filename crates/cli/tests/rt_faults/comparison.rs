@@ -23,10 +23,10 @@ pub struct Fault {
 
 /// The blocks of one kind.
 #[derive(Default)]
-pub struct Kind(Vec<Block>);
+struct Kind(Vec<Block>);
 
 impl Kind {
-    pub fn sum(&self, figure: impl Fn(&Block) -> u64) -> u64 {
+    fn sum(&self, figure: impl Fn(&Block) -> u64) -> u64 {
         self.0.iter().map(figure).sum()
     }
 
@@ -52,11 +52,26 @@ impl Kind {
 /// Blocks of a fault, and two kinds of undisturbed blocks that should not differ.
 #[derive(Default)]
 pub struct Row {
-    pub quiet: [Kind; 2],
-    pub fault: Kind,
+    quiet: [Kind; 2],
+    fault: Kind,
 }
 
 impl Row {
+    /// Requires that only faults that may lose items did.
+    ///
+    /// # Errors
+    /// What lost how many.
+    pub fn check(&self, fault: &Fault) -> Result<(), String> {
+        let lost = |kind: &Kind| kind.sum(|block| block.lost);
+        let kinds = [("undisturbed", &self.quiet[0]), ("undisturbed", &self.quiet[1])];
+        let faulty = (!fault.loses).then_some((fault.name, &self.fault));
+        let mut kinds = kinds.into_iter().chain(faulty);
+        match kinds.find(|(_, kind)| lost(kind) > 0) {
+            Some((name, kind)) => Err(format!("{name}: {} items are lost", lost(kind))),
+            None => Ok(()),
+        }
+    }
+
     /// The row of the table of [`HEADING`].
     pub fn line(&self, name: &str) -> String {
         let [a, b] = &self.quiet;

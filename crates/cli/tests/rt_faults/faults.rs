@@ -45,7 +45,7 @@ fn stop(scene: &mut Scene, time: Duration) {
 
 fn corrupt_indices(scene: &mut Scene, time: Duration) {
     scene.end_peer();
-    let liar = scene.start_helper("peer::a_liar");
+    let liar = scene.start_helper("hostile::a_liar");
     std::thread::sleep(time);
     drop(liar);
     scene.mark();
@@ -53,7 +53,7 @@ fn corrupt_indices(scene: &mut Scene, time: Duration) {
 }
 
 fn corrupt_messages(scene: &mut Scene, time: Duration) {
-    let babbler = scene.start_helper("peer::a_babbler");
+    let babbler = scene.start_helper("hostile::a_babbler");
     std::thread::sleep(time);
     drop(babbler);
     scene.mark();

@@ -8,6 +8,7 @@
 mod comparison;
 mod faults;
 mod helper;
+mod hostile;
 mod peer;
 mod scene;
 mod servo;
@@ -64,10 +65,7 @@ fn needs_root_both_sides_recover_from_every_fault_and_every_item_is_accounted_fo
         }
         let row = compare(&mut scene, fault, blocks, &mut random);
         println!("{}", row.line(fault.name));
-        let lost = row.fault.sum(|block| block.lost);
-        assert!(fault.loses || lost == 0, "{}: {lost} items are lost", fault.name);
-        let quiet = row.quiet.iter().map(|kind| kind.sum(|block| block.lost)).sum::<u64>();
-        assert_eq!(quiet, 0, "undisturbed blocks lose items");
+        row.check(fault).unwrap();
     }
     let load = fs::read_to_string("/proc/loadavg").unwrap();
     println!("load {}", load.trim());

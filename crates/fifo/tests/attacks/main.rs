@@ -99,7 +99,7 @@ fn compare(
     row
 }
 
-const HEADING: &str = "attack        quiet A  quiet B   attack  ratio    A/A      push       pop   held  faults (quiet)  >1 ms unstolen (quiet)  invalid    refused  steal, ms: A, B, attack   load";
+const HEADING: &str = "attack        quiet A  quiet B   attack  ratio    A/A      push       pop   held  faults (quiet)  >1 ms preempted held (quiet)  invalid    refused  steal, ms: A, B, attack   load";
 
 impl Row {
     fn print(&self, name: &str) {
@@ -107,7 +107,7 @@ impl Row {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap();
         let steal = [a, b, attack].map(|found| found.steal.as_micros_f64() / 1e3);
         println!(
-            "{name:12} {:8.1} {:8.1} {:8.1} {:6.2} {:6.2} {:9.1} {:9.1} {:6} {:7} {:7} {:6} {:8} {:7} {:8} {:10} {:11.0} {:5.0} {:7.0}  {:>5}",
+            "{name:12} {:8.1} {:8.1} {:8.1} {:6.2} {:6.2} {:9.1} {:9.1} {:6} {:7} {:7} {:6} {:9} {:4} {:7} {:8} {:10} {:11.0} {:5.0} {:7.0}  {:>5}",
             tail(a),
             tail(b),
             tail(attack),
@@ -119,8 +119,9 @@ impl Row {
             attack.faults,
             a.faults + b.faults,
             attack.long,
-            attack.long_unstolen,
-            a.long_unstolen + b.long_unstolen,
+            attack.long_preempted,
+            attack.long_held,
+            a.long_held + b.long_held,
             attack.invalid,
             attack.refused,
             steal[0],
@@ -137,16 +138,16 @@ fn summarize(rows: &[(&str, Row)]) {
     let mut quiet = Found::default();
     rows.iter().flat_map(|(_, row)| &row.quiet).for_each(|found| quiet.add(found));
     println!(
-        "decent peers: longest push {} and pop {}, {} blocks over 1 ms, {} of them unstolen",
-        quiet.push_max, quiet.pop_max, quiet.long, quiet.long_unstolen,
+        "decent peers: longest push {} and pop {}, {} blocks over 1 ms, {} of them preempted, {} held",
+        quiet.push_max, quiet.pop_max, quiet.long, quiet.long_preempted, quiet.long_held,
     );
     println!("largest A/A ratio {floor:.2}");
     for (name, row) in rows {
         if row.ratio() > floor {
             println!("{name}: p99.9 is above the A/A floor");
         }
-        if row.attack.long_unstolen > 0 {
-            println!("{name}: {} blocks over 1 ms are not steal time", row.attack.long_unstolen);
+        if row.attack.long_held > 0 {
+            println!("{name}: {} blocks over 1 ms are not steal time", row.attack.long_held);
         }
     }
 }

@@ -42,10 +42,12 @@ pub struct Found {
     /// Periods whose operations slept or had a page fault.
     pub held: u64,
     pub faults: u64,
-    /// Periods whose operations took longer than [`LONG`], and those of them that steal time does
-    /// not explain.
+    /// Periods whose operations took longer than [`LONG`], those of them in which threads of
+    /// higher priority had the CPU, and those in which the loop itself slept or ran for so long.
+    /// The rest is steal time.
     pub long: u64,
-    pub long_unstolen: u64,
+    pub long_preempted: u64,
+    pub long_held: u64,
     pub refused: u64,
     pub invalid: u64,
     /// Steal time of the loop's CPU, in steps of 10 ms.
@@ -60,7 +62,8 @@ impl Found {
         self.held += other.held;
         self.faults += other.faults;
         self.long += other.long;
-        self.long_unstolen += other.long_unstolen;
+        self.long_preempted += other.long_preempted;
+        self.long_held += other.long_held;
         self.refused += other.refused;
         self.invalid += other.invalid;
         self.steal = self.steal + other.steal;
@@ -73,7 +76,8 @@ impl Found {
         self.held += u64::from(tick.slept() || tick.faults() > 0);
         self.faults += tick.faults();
         self.long += u64::from(tick.whole > LONG);
-        self.long_unstolen += u64::from(tick.is_long_unstolen());
+        self.long_preempted += u64::from(tick.whole > LONG && tick.used.involuntary_switches > 0);
+        self.long_held += u64::from(tick.is_long_held());
     }
 }
 
@@ -97,11 +101,10 @@ impl Tick {
         self.used.minor_faults + self.used.major_faults
     }
 
-    /// Whether the operations took long because of what this kernel did. CPU time contains
-    /// interrupts, and not steal time.
-    fn is_long_unstolen(&self) -> bool {
-        let was_preempted = self.used.involuntary_switches > 0;
-        self.whole > LONG && (self.slept() || was_preempted || self.used.cpu_time > LONG)
+    /// Whether the operations took long because of what the loop or an interrupt did. CPU time
+    /// contains interrupts, and not steal time.
+    fn is_long_held(&self) -> bool {
+        self.whole > LONG && (self.slept() || self.used.cpu_time > LONG)
     }
 }
 

@@ -10,35 +10,41 @@ use tactus_model::recording::ThreadId;
 use tactus_sys::{affinity, swap};
 
 use crate::comparison::Fault;
-use crate::scene::{Part, Scene};
+use crate::scene::{Part, STEP, Scene};
 
 /// Why the machine cannot have a fault.
-type Missing = fn(&Scene) -> Option<String>;
+type Missing = fn() -> Option<String>;
 
 pub const FAULTS: [(Fault, Missing); 4] = [
-    (fault("set the clock by an hour", set_clock), |_| None),
-    (fault("swap", swap_out), lacks_swap),
-    (fault("unplug another CPU", unplug_another), lacks_cpus),
-    (fault("unplug the loop's CPU", unplug_own), lacks_cpus),
+    (fault("set the clock by an hour", None, set_clock), || None),
+    (fault("swap", Some(Part::Memory), swap_out), lacks_swap),
+    (fault("unplug another CPU", None, unplug_another), lacks_cpus),
+    (fault("unplug the loop's CPU", None, unplug_own), lacks_cpus),
 ];
 
 /// The disk of the guest.
 const SWAP: &str = "/dev/nvme0n1";
 
+/// The ordinary side has less than this once it has returned what it took.
+const RETURNED_BYTES: u64 = 32 << 20;
+
+/// How often that is looked for.
+const PATIENCE: u32 = 10_000;
+
 /// How far the clock is set, there and back.
 const HOUR: i64 = 3600;
 
-const fn fault(name: &'static str, act: fn(&mut Scene, Duration)) -> Fault {
-    Fault { name, needs: None, loses: false, act }
+/// A fault by which nothing may be lost.
+const fn fault(name: &'static str, needs: Option<Part>, act: fn(&mut Scene, Duration)) -> Fault {
+    Fault { name, needs, loses: false, act }
 }
 
-fn lacks_swap(scene: &Scene) -> Option<String> {
-    let no_disk = || (!Path::new(SWAP).exists()).then(|| format!("no {SWAP}"));
-    scene.lacks(Part::Memory).map(str::to_owned).or_else(no_disk)
+fn lacks_swap() -> Option<String> {
+    (!Path::new(SWAP).exists()).then(|| format!("no {SWAP}"))
 }
 
 /// The first CPU cannot be unplugged, and the last is the loop's.
-fn lacks_cpus(_: &Scene) -> Option<String> {
+fn lacks_cpus() -> Option<String> {
     (affinity::get().unwrap().iter().count() < 3).then(|| "needs three CPUs".to_owned())
 }
 
@@ -64,7 +70,22 @@ fn swap_out(scene: &mut Scene, time: Duration) {
     std::thread::sleep(time);
     scene.mark();
     scene.peer().order("return");
+    // Until then, what would be swapped in does not fit into the memory of the ordinary side.
+    let is_returned = (0..PATIENCE).any(|_| {
+        std::thread::sleep(STEP);
+        taken_bytes() < RETURNED_BYTES
+    });
+    assert!(is_returned, "the ordinary side keeps {} bytes", taken_bytes());
     swap::off(Path::new(SWAP)).unwrap();
+}
+
+/// The memory of the control groups of the scene.
+fn taken_bytes() -> u64 {
+    let groups = fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
+    let taken = groups.filter_map(|group| {
+        fs::read_to_string(group.path().join("memory.current")).ok()?.trim().parse::<u64>().ok()
+    });
+    taken.sum()
 }
 
 fn unplug_another(scene: &mut Scene, time: Duration) {

@@ -10,7 +10,7 @@ mod faults;
 #[path = "../../../cli/tests/rt_faults/helper.rs"]
 mod helper;
 #[path = "../../../cli/tests/rt_faults/peer.rs"]
-#[expect(dead_code, reason = "hostile peers are faults on the host")]
+#[expect(dead_code, reason = "what the host's faults need")]
 mod peer;
 #[path = "../../../cli/tests/rt_faults/scene.rs"]
 #[expect(dead_code, reason = "what the host's faults need")]
@@ -66,13 +66,14 @@ fn print_table(console: Console) -> Result<(), String> {
     let mut random = SplitMix64::new(SEED);
     print(HEADING)?;
     for (fault, missing) in &FAULTS {
-        match missing(&scene) {
-            Some(reason) => print(&format!("{}: {reason}", fault.name))?,
-            None => {
-                let row = compare(&mut scene, fault, (time, ROUNDS), &mut random);
-                print(&row.line(fault.name))?;
-            }
+        let lacks = fault.needs.and_then(|part| scene.lacks(part)).map(str::to_owned);
+        if let Some(reason) = lacks.or_else(missing) {
+            print(&format!("{}: {reason}", fault.name))?;
+            continue;
         }
+        let row = compare(&mut scene, fault, (time, ROUNDS), &mut random);
+        print(&row.line(fault.name))?;
+        row.check(fault)?;
     }
     Ok(())
 }
