@@ -33,7 +33,7 @@ struct Served {
 pub(crate) fn check(root: &Path, kernel: Option<&str>) -> anyhow::Result<()> {
     let name = kernel.unwrap_or(KERNEL);
     let guest = Guest { kernel: name.parse()?, time: "exact".parse()? };
-    let booted = crate::boot::twice(root, "gpio", &guest, "");
+    let booted = crate::chore_guest::twice(root, "gpio", &guest, "");
     let (found, lines) = booted.with_context(|| format!("fix: tactus lab kernels {name}"))?;
     let last = lines.last().context("the guest sent nothing")?;
     if let Ok(Message::Failed { reason, .. }) = serde_json::from_str(last) {

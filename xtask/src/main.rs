@@ -3,8 +3,8 @@
 
 mod analysis_speed;
 mod attacks;
-mod boot;
 mod c_library;
+mod chore_guest;
 mod coverage;
 mod cyclictest;
 mod dist;
@@ -54,6 +54,9 @@ usage: cargo xtask CHORE
                       clock, and let the loop panic and hang, 20 s each or as given, beside undisturbed
                       blocks; print the deadlines kept, items lost and times to recover, and how soon
                       100 hung threads are demoted (root, two CPUs)
+  rt-faults --guests [KERNEL [--seconds S]]
+                      set the clock, swap, and unplug CPUs beside the same loop, in guests with this kernel
+                      or Debian's cloud kernel, 2 s each or as given (minutes; qemu, musl target)
   fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
                       each or as given (root, two CPUs; builds 60 crates the first time)
   rtkit [ROUNDS [QUANTUM]]
@@ -93,6 +96,11 @@ fn main() -> anyhow::Result<ExitCode> {
         ["attacks", "--seconds", seconds] => attacks::run(&repository(), seconds)?,
         ["rt-faults"] => rt_faults::run(&repository(), "20")?,
         ["rt-faults", "--seconds", seconds] => rt_faults::run(&repository(), seconds)?,
+        ["rt-faults", "--guests"] => rt_faults::in_guests(&repository(), "debian-cloud", "2")?,
+        ["rt-faults", "--guests", kernel] => rt_faults::in_guests(&repository(), kernel, "2")?,
+        ["rt-faults", "--guests", kernel, "--seconds", seconds] => {
+            rt_faults::in_guests(&repository(), kernel, seconds)?;
+        }
         ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
         ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,

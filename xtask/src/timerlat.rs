@@ -23,7 +23,7 @@ use tactus_record::file::RecordingFile;
 use tactus_stats::LatencyHistogram;
 use tactus_wire::parse;
 
-use crate::boot::{SEED, twice};
+use crate::chore_guest::{SEED, twice};
 
 /// Boots the guest twice, compares the outputs, and prints the results of timerlat and ours.
 pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyhow::Result<()> {
