@@ -66,6 +66,22 @@ impl CostProbe {
         }
     }
 
+    /// The memory that its blocks and working sets take: of each two, one for either side, or a
+    /// source and a destination.
+    pub fn memory(&self) -> Bytes {
+        let taken = |(parameter, bytes): (Parameter, Bytes)| {
+            if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
+        };
+        let each = [(Parameter::WorkingSet, self.working_set), (Parameter::Size, self.size)];
+        Bytes::new(2 * each.map(taken).iter().sum::<u64>())
+    }
+
+    /// The most memory that operations may take of this much: half of it, since touching more
+    /// would make others lose some.
+    pub const fn memory_max(there: Bytes) -> Bytes {
+        Bytes::new(there.get() / 2)
+    }
+
     /// The bytes that one operation moves; `None` if it moves none.
     pub fn moved(&self) -> Option<Bytes> {
         self.operation.traits().moves.then_some(self.size)

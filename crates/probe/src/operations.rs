@@ -6,7 +6,7 @@ mod switch;
 mod trap;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Pages, Parameter};
+use tactus_model::cost::{CostProbe, Operation as Word, Pages};
 use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
 use tactus_sys::SysError;
@@ -91,18 +91,11 @@ fn open(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<Box<dyn Operation>
 
 /// Refuses blocks that the machine has no memory for, since touching them would end some process.
 fn require_memory(cost: &CostProbe) -> Result<(), Unmeasurable> {
-    let taken = |parameter: Parameter, bytes: Bytes| match cost.operation.takes(parameter.word()) {
-        true => bytes.get(),
-        false => 0,
-    };
-    // Of each, one for either side, or a source and a destination.
-    let arrays =
-        2 * (taken(Parameter::WorkingSet, cost.working_set) + taken(Parameter::Size, cost.size));
-    let available = tactus_sys::memory::available();
-    match available {
-        Some(available) if available.get() / 2 < arrays => {
-            let megabytes = |bytes: u64| bytes / 1_000_000;
-            let (needed, available) = (megabytes(arrays), megabytes(available.get()));
+    let needed = cost.memory();
+    match tactus_sys::memory::available() {
+        Some(available) if needed > CostProbe::memory_max(available) => {
+            let megabytes = |bytes: Bytes| bytes.get() / 1_000_000;
+            let (needed, available) = (megabytes(needed), megabytes(available));
             Err(Unmeasurable::NoMemory { needed, available })
         }
         _ => Ok(()),
