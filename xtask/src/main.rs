@@ -12,6 +12,7 @@ mod fifo_peers;
 mod floor;
 mod generated;
 mod gpio;
+mod peers;
 mod rt_faults;
 mod rtkit;
 mod timerlat;
@@ -59,6 +60,9 @@ usage: cargo xtask CHORE
                       or Debian's cloud kernel, 2 s each or as given (minutes; qemu, musl target)
   fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
                       each or as given (root, two CPUs; builds 60 crates the first time)
+  peers [NAME]        what operations cost by `tactus costs` and by other tools (perf bench, …), in pairs
+                      of fresh processes; only the rows whose quantity or tool contains NAME (root, two
+                      CPUs, the tools; minutes)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -114,6 +118,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
         ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,
         ["floor", ref options @ ..] => floor::run(options)?,
+        ["peers"] => peers::compare(&repository(), "")?,
+        ["peers", named] => peers::compare(&repository(), named)?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");
