@@ -63,6 +63,9 @@ usage: cargo xtask CHORE
   peers [NAME]        what operations cost by `tactus costs` and by other tools (perf bench, …), in pairs
                       of fresh processes; only the rows whose quantity or tool contains NAME (root, two
                       CPUs, the tools; minutes)
+  fifo-peers messages [BLOCKS]
+                      compare a message in shared memory, one way, with iceoryx2, both spinning
+                      (two CPUs)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -105,8 +108,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["rt-faults", "--guests", kernel, "--seconds", seconds] => {
             rt_faults::in_guests(&repository(), kernel, seconds)?;
         }
-        ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
-        ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
+        ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

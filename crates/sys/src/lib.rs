@@ -24,6 +24,7 @@ pub mod fork;
 pub mod gpio;
 pub mod identity;
 pub mod idle_states;
+pub mod ipc;
 pub mod leash;
 pub mod local_socket;
 pub mod mapping;
