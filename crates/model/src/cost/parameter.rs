@@ -16,6 +16,20 @@ keywords! {
         PartnerCpu = "partner-cpu",
         /// How much memory each side reads between two switches.
         WorkingSet = "working-set",
+        /// The size of the file.
+        FileSize = "file-size",
+        /// Where the file is made.
+        Directory = "directory",
+        /// Where the file's content is.
+        Cache = "cache",
+        /// Advice to the kernel about the reads.
+        Advice = "advice",
+        /// How many reads are on their way.
+        QueueDepth = "queue-depth",
+        /// The size of the image.
+        Image = "image",
+        /// Whether idle time is counted.
+        IdleCount = "idle-count",
     }
 }
 
