@@ -3,8 +3,11 @@
 //! [`Operation`] is the table: an operation is a word, a row of [`Operation::traits`], and its code
 //! in `tactus_probe`. Everything else (plans, options, tables, pages) follows from the row.
 
+mod sampling;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::sampling::{NotTimes, Sampling, Times, Way};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
 use crate::text::keywords;
@@ -173,6 +176,10 @@ impl Operation {
     /// Whether the setting of this name applies to it; true for settings that are no
     /// [`Parameter`].
     pub fn takes(self, setting: &str) -> bool {
+        // One way is defined where somebody answers.
+        if setting == "way" {
+            return self.has_partner();
+        }
         let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
         known.is_none_or(|parameter| self.traits().takes.contains(parameter))
     }
@@ -201,6 +208,9 @@ pub struct CostProbe {
     pub partner_cpu: PartnerCpu,
     /// How much memory each side reads before it hands over.
     pub working_set: Bytes,
+    /// How it is sampled.
+    #[serde(flatten)]
+    pub sampling: Sampling,
 }
 
 impl CostProbe {
@@ -217,11 +227,15 @@ impl CostProbe {
             partner: Partner::Process,
             partner_cpu: PartnerCpu::Same,
             working_set: Bytes::ZERO,
+            sampling: Sampling::USUAL,
         }
     }
 
     /// How many operations a sample has.
     pub fn per_sample(&self) -> u32 {
+        if let Some(times) = self.sampling.times.get() {
+            return times;
+        }
         let bytes = match self.operation.traits().amount {
             Amount::Times(times) => return times,
             Amount::Bytes(bytes) => bytes,
@@ -236,6 +250,14 @@ impl CostProbe {
         match self.operation {
             Operation::Recycled => self.pages.size().get(),
             _ => 1,
+        }
+    }
+
+    /// What is counted as one operation.
+    pub const fn unit(&self) -> &'static str {
+        match self.sampling.way {
+            Way::RoundTrip => self.operation.traits().unit,
+            Way::OneWay => "hand-over",
         }
     }
 

@@ -14,9 +14,10 @@ use tactus_model::cost::{CostProbe, Operation as Word, Pages};
 use tactus_model::cpus::CpuList;
 use tactus_model::result::Batch;
 use tactus_model::sample::Sample;
-use tactus_model::time::{Clock, Instant, Nanos};
+use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
 use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, usage};
 
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
@@ -32,6 +33,11 @@ pub(crate) trait Operation {
 
     /// Does the operation this number of times.
     fn run(&mut self, times: u32) -> Result<(), SysError>;
+
+    /// When the partner began to run, in nanoseconds of the probe's clock, if samples end then.
+    fn handed_over(&self) -> Option<u64> {
+        None
+    }
 
     /// The CPU time that others have used for the operation: its partner.
     fn time_of_others(&self) -> Nanos {
@@ -80,6 +86,8 @@ impl Unmeasurable {
 const SAMPLE_MIN: Nanos = Nanos::from_micros(1);
 /// The shortest batch.
 const BATCH_MIN: Nanos = Nanos::from_millis(1);
+/// The samples of a batch whose task sleeps between samples.
+const PAUSES: u64 = 16;
 /// The most batches of a window, which are then longer.
 const BATCHES_MAX: u64 = 10_000;
 
@@ -89,13 +97,16 @@ pub(crate) struct Repetition {
     window: Nanos,
     per_sample: u32,
     batch: Nanos,
+    pause: Nanos,
 }
 
 impl Repetition {
     /// Repeats as `cost` requests; batches begin within the window.
     pub(crate) fn new(cost: &CostProbe, window: Nanos) -> Self {
-        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(BATCH_MIN);
-        Self { window, per_sample: cost.per_sample(), batch }
+        let pause = cost.sampling.pause;
+        let shortest = BATCH_MIN.max(pause.saturating_mul(PAUSES));
+        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(shortest);
+        Self { window, per_sample: cost.per_sample(), batch, pause }
     }
 
     /// The most samples there can be.
@@ -145,24 +156,7 @@ impl Bench {
         cpu: u32,
         cpus: &CpuList,
     ) -> Result<Self, Unmeasurable> {
-        require_memory(cost)?;
-        let operation: Box<dyn Operation> = match cost.operation {
-            Word::Getppid => Box::new(trap::Getppid),
-            Word::ReadByte => Box::new(trap::ReadByte::open()?),
-            Word::Gettime => Box::new(trap::Gettime),
-            Word::GettimeSyscall => Box::new(trap::GettimeSyscall),
-            Word::Fault => Box::new(trap::Fault::open(cost)?),
-            Word::Pipe | Word::Futex | Word::Eventfd | Word::Yield => {
-                switch::open(cost, cpu, cpus)?
-            }
-            Word::MemoryRead
-            | Word::MemoryWrite
-            | Word::MemoryCopy
-            | Word::MemoryCopyUnaligned
-            | Word::MemoryCopyStreaming
-            | Word::FirstTouch
-            | Word::Recycled => memory::open(cost)?,
-        };
+        let operation = open(cost, cpu, cpus)?;
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
         let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
@@ -182,7 +176,7 @@ impl Bench {
         start: Instant<C>,
         mut memory: SampleMemory,
     ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
-        let Repetition { window, per_sample, batch } = self.repetition;
+        let Repetition { window, per_sample, batch, pause } = self.repetition;
         let operation = &mut *self.operation;
         while clock::now::<C>() < start {
             std::hint::spin_loop();
@@ -200,9 +194,13 @@ impl Bench {
             let until = (before.at + batch).min(window);
             loop {
                 operation.prepare()?;
+                if pause > Nanos::ZERO {
+                    Nanosleep.sleep_until(clock::now::<C>() + pause)?;
+                }
                 let due = clock::now::<C>() - start;
                 operation.run(per_sample)?;
-                let came = clock::now::<C>() - start;
+                let ended = operation.handed_over().map(Instant::from_nanos);
+                let came = ended.unwrap_or_else(clock::now::<C>) - start;
                 match memory.keep(Sample { due, came }) {
                     true => taken += 1,
                     false => dropped += 1,
@@ -231,6 +229,31 @@ impl Bench {
     }
 }
 
+/// Sets up the operation of `cost` in the calling thread, which runs on `cpu`; a partner runs there
+/// or on the next of `cpus`.
+pub(crate) fn open(
+    cost: &CostProbe,
+    cpu: u32,
+    cpus: &CpuList,
+) -> Result<Box<dyn Operation>, Unmeasurable> {
+    require_memory(cost)?;
+    Ok(match cost.operation {
+        Word::Getppid => Box::new(trap::Getppid),
+        Word::ReadByte => Box::new(trap::ReadByte::open()?),
+        Word::Gettime => Box::new(trap::Gettime),
+        Word::GettimeSyscall => Box::new(trap::GettimeSyscall),
+        Word::Fault => Box::new(trap::Fault::open(cost)?),
+        Word::Pipe | Word::Futex | Word::Eventfd | Word::Yield => switch::open(cost, cpu, cpus)?,
+        Word::MemoryRead
+        | Word::MemoryWrite
+        | Word::MemoryCopy
+        | Word::MemoryCopyUnaligned
+        | Word::MemoryCopyStreaming
+        | Word::FirstTouch
+        | Word::Recycled => memory::open(cost)?,
+    })
+}
+
 /// Times [`Batch::CALIBRATION_CALLS`] system calls.
 fn calibrate<C: Clock>() -> Nanos {
     // Once for the caches.
@@ -240,6 +263,14 @@ fn calibrate<C: Clock>() -> Nanos {
         std::hint::black_box(process::parent_id());
     }
     clock::now::<C>() - begin
+}
+
+/// The duration of a system call, in nanoseconds: the median of some calibrations.
+pub fn system_call_ns() -> f64 {
+    const TRIALS: usize = 51;
+    let mut trials: Vec<Nanos> = (0..TRIALS).map(|_| calibrate::<Monotonic>()).collect();
+    trials.sort_unstable();
+    trials[TRIALS / 2].as_nanos() as f64 / f64::from(Batch::CALIBRATION_CALLS)
 }
 
 impl Counters {
@@ -306,9 +337,8 @@ const fn is_huge(cost: &CostProbe) -> bool {
 #[cfg(test)]
 mod tests {
     use tactus_model::bytes::Bytes;
-    use tactus_model::cost::{Partner, PartnerCpu};
+    use tactus_model::cost::{Partner, PartnerCpu, Sampling, Times, Way};
     use tactus_model::experiment::{Experiment, Overrides};
-    use tactus_model::time::Monotonic;
     use tactus_sys::affinity;
 
     use super::*;
@@ -358,8 +388,13 @@ mod tests {
                 check(&CostProbe { partner: Partner::Thread, ..base.clone() });
             }
             if operation.takes("partner-cpu") {
-                check(&CostProbe { partner_cpu: PartnerCpu::Other, ..base });
+                let other = CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() };
+                check(&other);
+                let sampling = Sampling { way: Way::OneWay, ..base.sampling };
+                check(&CostProbe { sampling, ..other });
             }
+            let (pause, times) = (Nanos::from_millis(1), Times::new(3).unwrap());
+            check(&CostProbe { sampling: Sampling { pause, times, ..base.sampling }, ..base });
         }
     }
 

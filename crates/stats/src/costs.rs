@@ -71,7 +71,7 @@ impl RunCosts {
         let row = |(cell, settings): (usize, &Cell)| {
             let probe = settings.probe.cost()?;
             let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
-            let Traits { family, unit, .. } = probe.operation.traits();
+            let (Traits { family, .. }, unit) = (probe.operation.traits(), probe.unit());
             let own = |(name, _): &(&'static str, String)| {
                 settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
             };
@@ -152,7 +152,7 @@ enum Guard {
     Alone,
     /// The task and its partner share a CPU that is never idle.
     Shared,
-    /// The task sleeps while its partner works elsewhere.
+    /// The task sleeps while its partner works elsewhere, or between its samples.
     Sleeping,
 }
 
@@ -162,7 +162,10 @@ impl Guard {
     /// The same with a partner, since the CPU time of the switches themselves is not exact.
     const FOREIGN_MAX_SHARED: f64 = 0.1;
 
-    const fn of(cost: &CostProbe) -> Self {
+    fn of(cost: &CostProbe) -> Self {
+        if cost.sampling.pause > Nanos::ZERO {
+            return Self::Sleeping;
+        }
         match (cost.operation, cost.partner_cpu) {
             (Operation::Pipe | Operation::Futex | Operation::Eventfd, PartnerCpu::Other) => {
                 Self::Sleeping
