@@ -17,6 +17,7 @@ mod fifo;
 mod imports;
 mod messages;
 pub mod mutation;
+mod pipelines;
 mod qos;
 mod recordings;
 mod seeds;
@@ -34,7 +35,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -43,6 +44,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "perf", seeds: tracing::perf_seeds, run: tracing::perf },
     Target { name: "experiment", seeds: experiments::seeds, run: experiments::run },
     Target { name: "admission", seeds: admissions::seeds, run: admissions::run },
+    Target { name: "pipeline", seeds: pipelines::seeds, run: pipelines::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
     Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
     Target { name: "qos", seeds: qos::call_seeds, run: qos::call },

@@ -105,6 +105,9 @@ pub struct Comparison {
     pub median_causes: Vec<Cause>,
     /// Where that of the 99th percentile comes from.
     pub p99_causes: Vec<Cause>,
+    /// The measured distribution, as points of a percentile curve.
+    #[serde(skip)]
+    pub curve: Vec<(f64, Nanos)>,
 }
 
 /// The least difference that is explained, as a share of the measured value.
@@ -158,6 +161,7 @@ impl Comparison {
             miss: chance(&all, &repetitions, graph.budget, frames),
             median_causes: causes(0.5, 0),
             p99_causes: causes(0.99, 1),
+            curve: all.curve(),
             parts,
         })
     }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use tactus_model::time::Nanos;
-use tactus_stats::UnseenBound;
 use tactus_stats::histogram::nearest_rank;
+use tactus_stats::{UnseenBound, percentile_curve};
 
 /// The quantiles of the time of a frame that are reported.
 pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -48,6 +48,11 @@ impl Sorted {
         let rank = nearest_rank(quantile, self.0.len() as u64);
         let index = usize::try_from(rank.saturating_sub(1)).unwrap_or(usize::MAX);
         self.0.get(index).copied().unwrap_or_default()
+    }
+
+    /// The points of a percentile curve.
+    pub(crate) fn curve(&self) -> Vec<(f64, Nanos)> {
+        percentile_curve(&self.0.iter().copied().collect())
     }
 
     /// The share above a limit.

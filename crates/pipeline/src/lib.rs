@@ -18,6 +18,7 @@ mod graph;
 mod predict;
 pub mod shipped;
 pub mod simulate;
+mod source;
 
 #[cfg(test)]
 #[path = "../fixtures/graphs.rs"]
@@ -28,3 +29,4 @@ pub use description::{BadPipeline, Pipeline};
 pub use estimate::{Chance, Estimate, QUANTILES};
 pub use graph::{Graph, Link, Part, Process, Stage};
 pub use predict::{Effect, Improvement, PartFigures, Prediction, Use};
+pub use source::Source;

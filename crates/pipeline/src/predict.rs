@@ -37,6 +37,9 @@ pub struct Prediction {
     pub improvements: Vec<Improvement>,
     /// The processes.
     pub processes: Vec<Use>,
+    /// The distribution, as points of a percentile curve.
+    #[serde(skip)]
+    pub curve: Vec<(f64, Nanos)>,
 }
 
 /// A part of a frame's time.
@@ -89,6 +92,7 @@ impl Prediction {
         let durations = model.draw(FRAMES, &all, seed);
         let simulated = simulate(graph, FRAMES, |frame, part| durations.of(frame, part));
         let frames = Sorted::of(simulated.frames);
+        let curve = frames.curve();
         let repetitions = model.repetitions(seed);
         let fewest = model.fewest();
         let span = graph.period.saturating_mul(FRAMES as u64).as_nanos().max(1) as f64;
@@ -106,6 +110,7 @@ impl Prediction {
             parts: part_figures(graph, &durations),
             improvements: improvements(graph, &durations, &frames),
             processes: processes.collect(),
+            curve,
         }
     }
 
