@@ -9,8 +9,8 @@ use tactus_explain::machine::{Machine, Observer};
 use tactus_explain::{Options, Origin, ProbeTask, explain, waits};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
-    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Observers, Priority,
-    Recording, TaskState, ThreadId, Wakeup,
+    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Priority, Recording,
+    TaskState, ThreadId, Wakeup,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
@@ -126,15 +126,8 @@ fn recording() -> (Recording, ProbeTask) {
         samples.push(maker.sample());
     }
     let about = About {
-        started: Instant::from_nanos(0),
-        cpus: (0..2).collect(),
         events: vec!["irq_vectors/local_timer_exit".to_owned()],
-        absent: Vec::new(),
-        kernel: None,
-        mechanism: None,
-        timer_tick: None,
-        observers: Observers::default(),
-        quotas: None,
+        ..About::new(Instant::from_nanos(0), (0..2).collect())
     };
     let dictionary = Dictionary::new();
     let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };

@@ -11,20 +11,10 @@
 //!
 //! ```
 //! use tactus_explain::account::{AccountOptions, TickRate, account};
-//! use tactus_model::recording::{About, Dictionary, Observers, Recording};
+//! use tactus_model::recording::{About, Dictionary, Recording};
 //! use tactus_model::time::{Instant, Nanos};
 //!
-//! let about = About {
-//!     started: Instant::from_nanos(0),
-//!     cpus: [0].into_iter().collect(),
-//!     events: Vec::new(),
-//!     absent: Vec::new(),
-//!     kernel: None,
-//!     mechanism: None,
-//!     timer_tick: None,
-//!     observers: Observers::default(),
-//!     quotas: None,
-//! };
+//! let about = About::new(Instant::from_nanos(0), [0].into_iter().collect());
 //! let (dictionary, events, losses) = (Dictionary::new(), Vec::new(), Vec::new());
 //! let recording = Recording { about, dictionary, events, losses };
 //! let options = AccountOptions { rates: vec![TickRate::new(100).unwrap()] };

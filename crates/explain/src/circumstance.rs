@@ -280,7 +280,7 @@ impl AtDue {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tactus_model::recording::{Context, Observers, ThreadId};
+    use tactus_model::recording::{Context, ThreadId};
 
     use super::*;
 
@@ -290,15 +290,8 @@ mod tests {
 
     fn about(events: &[&str]) -> About {
         About {
-            started: at(0),
-            cpus: [0].into_iter().collect(),
             events: events.iter().map(|name| (*name).to_owned()).collect(),
-            absent: Vec::new(),
-            kernel: None,
-            mechanism: None,
-            timer_tick: None,
-            observers: Observers::default(),
-            quotas: None,
+            ..About::new(at(0), [0].into_iter().collect())
         }
     }
 

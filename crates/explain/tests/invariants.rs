@@ -11,9 +11,7 @@ use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_explain::machine::{Machine, Observer, Slice};
 use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
-use tactus_model::recording::{
-    About, Dictionary, Event, EventKind, Lost, Observers, Recording, ThreadId,
-};
+use tactus_model::recording::{About, Dictionary, Event, EventKind, Lost, Recording, ThreadId};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
 
@@ -21,15 +19,8 @@ const SPAN: u64 = 5_000_000;
 
 fn about() -> About {
     About {
-        started: micros(0),
-        cpus: (0..3).collect(),
         events: vec!["irq_vectors/local_timer_exit".to_owned()],
-        absent: Vec::new(),
-        kernel: None,
-        mechanism: None,
-        timer_tick: None,
-        observers: Observers::default(),
-        quotas: None,
+        ..About::new(micros(0), (0..3).collect())
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tactus_explain::account::{AccountOptions, TickRate, account};
 use tactus_explain::{Options, ProbeTask, explain, witness};
 use tactus_model::recording::{
-    About, Context, Dictionary, Event, EventKind, EventSource, Item, LockKind, Observers, Priority,
-    Reclaim, Recording, ThreadId,
+    About, Context, Dictionary, Event, EventKind, EventSource, Item, LockKind, Priority, Reclaim,
+    Recording, ThreadId,
 };
 use tactus_model::time::{Instant, Nanos};
 use tactus_record::codec::{Block, BlockHeader, PREAMBLE};
@@ -57,15 +57,8 @@ fn of_sleeps() -> Recording {
         kind,
     };
     let about = About {
-        started: Instant::from_nanos(0),
-        cpus: [0].into_iter().collect(),
         events: Tracepoint::all().into_iter().map(Tracepoint::name).collect(),
-        absent: Vec::new(),
-        kernel: None,
-        mechanism: None,
-        timer_tick: None,
-        observers: Observers::default(),
-        quotas: None,
+        ..About::new(Instant::from_nanos(0), [0].into_iter().collect())
     };
     let events = kinds.into_iter().enumerate().map(event).collect();
     Recording { about, dictionary, events, losses: Vec::new() }

@@ -29,9 +29,9 @@ const CLIENTS: usize = 500;
 /// Requests of each measurement.
 const REQUESTS: usize = 2000;
 
-/// 4 µs in 10 ms: 500 of them are a fifth of a CPU.
+/// 10 µs in 10 ms: 500 of them are half a CPU.
 fn need() -> Need {
-    Need::new(Nanos::from_millis(10), Nanos::from_micros(4))
+    Need::new(Nanos::from_millis(10), Nanos::from_micros(10))
 }
 
 fn main() {

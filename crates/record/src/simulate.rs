@@ -18,7 +18,7 @@
 mod cpu;
 mod random;
 
-use tactus_model::recording::{About, Dictionary, Observers, Recording, ThreadId};
+use tactus_model::recording::{About, Dictionary, Recording, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::decode::Tracepoint;
@@ -111,15 +111,9 @@ pub fn simulate(plan: &Plan) -> Simulation {
     events.sort_by_key(|event| (event.at, event.cpu));
     samples.sort_by_key(|sample| (sample.due, sample.cpu));
     let about = About {
-        started: Instant::from_nanos(0),
-        cpus: (0..plan.cpus).collect(),
         events: Tracepoint::all().into_iter().map(Tracepoint::name).collect(),
-        absent: Vec::new(),
         kernel: Some("simulated".to_owned()),
-        mechanism: None,
-        timer_tick: None,
-        observers: Observers::default(),
-        quotas: None,
+        ..About::new(Instant::from_nanos(0), (0..plan.cpus).collect())
     };
     let recording = Recording { about, dictionary, events, losses: Vec::new() };
     Simulation { recording, samples }

@@ -262,31 +262,6 @@ fn needs_root_each_name_can_have_its_own_capacity_which_is_changed_by_its_name()
 }
 
 #[test]
-fn needs_root_a_thread_that_was_refused_is_tried_again() {
-    let tactus = Tactus::new();
-    let Some(python) = python() else { return };
-    // Each wants most of a CPU. The first ones end, and the last one lives longer.
-    let cpus = std::thread::available_parallelism().unwrap().get();
-    let threads = format!(
-        "
-import threading, time, ctypes
-def work(seconds):
-    ctypes.CDLL(None).prctl(15, b'worker', 0, 0, 0)
-    time.sleep(seconds)
-for number in range({cpus} + 1):
-    threading.Thread(target=work, args=(8 if number == {cpus} else 2,)).start()
-    time.sleep(0.1)
-"
-    );
-    let options = ["18ms/20ms", "--rung", "deadline", "--threads", "worker"];
-    let found = result(&tactus, &options, &[&python, "-c", &threads]);
-    let Some((result, reported)) = found else { return };
-    assert!(reported.contains("(worker) has no reserve: "), "{reported}");
-    assert_eq!(result["without"], Value::Array(Vec::new()), "{reported}");
-    assert_eq!(result["threads"].as_array().unwrap().len(), cpus + 1, "{reported}");
-}
-
-#[test]
 fn a_first_thread_that_ends_before_the_others_is_listed_once() {
     let tactus = Tactus::new();
     let Some(python) = python() else { return };

@@ -257,9 +257,7 @@ pub(super) fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tactus_model::recording::{
-        About, Dictionary, InterruptVector, Observers, Softirq, TaskState,
-    };
+    use tactus_model::recording::{About, Dictionary, InterruptVector, Softirq, TaskState};
 
     use super::*;
     use crate::log::Log;
@@ -335,17 +333,7 @@ mod tests {
     }
 
     fn about() -> About {
-        About {
-            started: at(0),
-            cpus: [0].into_iter().collect(),
-            events: Vec::new(),
-            absent: Vec::new(),
-            kernel: None,
-            mechanism: None,
-            timer_tick: None,
-            observers: Observers::default(),
-            quotas: None,
-        }
+        About::new(at(0), [0].into_iter().collect())
     }
 
     proptest! {

@@ -60,15 +60,8 @@ impl Script {
         Self {
             recording: Recording {
                 about: About {
-                    started: micros(0),
-                    cpus: (0..cpus).collect(),
                     events: events.chain(block.map(str::to_owned)).collect(),
-                    absent: Vec::new(),
-                    kernel: None,
-                    mechanism: None,
-                    timer_tick: None,
-                    observers: Observers::default(),
-                    quotas: None,
+                    ..About::new(micros(0), (0..cpus).collect())
                 },
                 dictionary: Dictionary::new(),
                 events: Vec::new(),

@@ -76,6 +76,23 @@ pub struct About {
     pub quotas: Option<Vec<QuotaGroup>>,
 }
 
+impl About {
+    /// A recording of these CPUs in which no event was recorded and nothing else is known.
+    pub fn new(started: Instant<Monotonic>, cpus: CpuList) -> Self {
+        Self {
+            started,
+            cpus,
+            events: Vec::new(),
+            absent: Vec::new(),
+            kernel: None,
+            mechanism: None,
+            timer_tick: None,
+            observers: Observers::default(),
+            quotas: None,
+        }
+    }
+}
+
 /// A control group whose ordinary threads may use the CPUs only for a quota of each period
 /// (`cpu.max`, cgroups(7)), as it was while it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -72,7 +72,7 @@ impl EventSource for RecordingReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Context, EventKind, Observers, ThreadId};
+    use super::super::{Context, EventKind, ThreadId};
     use super::*;
     use crate::time::{Instant, Monotonic};
 
@@ -95,15 +95,8 @@ mod tests {
     fn a_loss_precedes_the_first_event_after_its_start() {
         let recording = Recording {
             about: About {
-                started: at(0),
-                cpus: [0].into_iter().collect(),
                 events: vec!["power/cpu_idle".to_owned()],
-                absent: Vec::new(),
-                kernel: None,
-                mechanism: None,
-                timer_tick: None,
-                observers: Observers::default(),
-                quotas: None,
+                ..About::new(at(0), [0].into_iter().collect())
             },
             dictionary: Dictionary::new(),
             events: vec![idle_exit(5), idle_exit(9)],

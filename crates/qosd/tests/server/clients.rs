@@ -139,12 +139,12 @@ fn a_need_that_does_not_fit_is_answered_with_what_would() {
 }
 
 #[test]
-fn needs_root_five_hundred_clients_have_their_minimum() {
+fn needs_root_many_clients_have_their_minimum() {
     let server = Running::start();
-    let sleepers: Vec<Sleeper> = (0..500).map(|_| Sleeper::start()).collect();
+    let sleepers: Vec<Sleeper> = (0..80).map(|_| Sleeper::start()).collect();
     let mut clients = Vec::new();
-    // 500 times 4 µs in 10 ms.
-    let need = Need::new(MS.saturating_mul(10), Nanos::from_micros(4));
+    // A fifth of a CPU in all; less per client could not repay a tick's overrun at 100 Hz.
+    let need = Need::new(MS.saturating_mul(10), Nanos::from_micros(25));
     for sleeper in &sleepers {
         let mut client = server.connect();
         if reserve(&mut client, sleeper, need).is_none() {
@@ -152,7 +152,7 @@ fn needs_root_five_hundred_clients_have_their_minimum() {
         }
         clients.push(client);
     }
-    assert_eq!(server.reserves(), 500);
+    assert_eq!(server.reserves(), sleepers.len());
     drop(clients);
     server.until_reserves(0);
     assert!(sleepers.iter().all(|sleeper| sleeper.policy() == "other"));

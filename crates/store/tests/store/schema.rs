@@ -208,12 +208,30 @@ fn a_run_of_guests_conforms_to_the_schema() {
 }
 
 #[test]
+fn plans_of_every_kind_of_probe_conform_to_the_schema() {
+    use tactus_model::experiment::{Experiment, Overrides};
+    use tactus_model::probe::ProbeKind;
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    for kind in ProbeKind::ALL {
+        let text = format!("[settings]\nprobe = \"{kind}\"\nclock = \"realtime\"");
+        let planned = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+        let mut store = tactus_store::Store::open_in_memory().unwrap();
+        let facts = crate::common::facts();
+        let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
+        let mut exported = Vec::new();
+        store.export(&run, &mut exported, false).unwrap();
+        let document: Value = serde_json::from_slice(&exported).unwrap();
+        assert_eq!(Checker::check(&schema, &document).wrong, Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
 fn the_schema_has_the_same_choices_as_the_types() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let check = |place: &str, words: Vec<&str>| {
         assert_eq!(schema.pointer(place).unwrap(), &json!(words), "{place}");
     };
-    use tactus_model::{interrupted, probe, run, time};
+    use tactus_model::{cost, interrupted, probe, run, time};
     let words = |place: &str| format!("/$defs/{place}/enum");
     check(
         &words("header/properties/status"),
@@ -234,6 +252,18 @@ fn the_schema_has_the_same_choices_as_the_types() {
     check(
         &words("probe/properties/interrupted"),
         interrupted::Interrupted::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("probe/properties/pages"),
+        cost::Pages::ALL.iter().map(|pages| pages.word()).collect(),
+    );
+    check(
+        &words("probe/properties/partner"),
+        cost::Partner::ALL.iter().map(|partner| partner.word()).collect(),
+    );
+    check(
+        &words("probe/properties/partner_cpu"),
+        cost::PartnerCpu::ALL.iter().map(|place| place.word()).collect(),
     );
     check(
         &words("probe/properties/dirt"),
