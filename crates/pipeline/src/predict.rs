@@ -114,7 +114,7 @@ impl Prediction {
         }
     }
 
-    /// The estimate of a quantile of [`QUANTILES`]; `None` if fewer than ten samples are beyond it.
+    /// The estimate of a quantile of [`QUANTILES`]; `None` if fewer than three samples are beyond it.
     pub fn quantile(&self, quantile: f64) -> Option<Estimate> {
         let index = QUANTILES.iter().position(|known| *known == quantile)?;
         let beyond = self.samples as f64 * (1.0 - quantile);
