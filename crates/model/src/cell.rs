@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block_requests::BlockRequests;
 use crate::bytes::Bytes;
-use crate::cost::{CostProbe, Operation};
+use crate::cost::{CostProbe, Operation, Parameter};
 use crate::frames::Rate;
 use crate::guest::Guest;
 use crate::interrupted::{Dirt, Interrupted};
@@ -135,9 +135,15 @@ pub enum Inconsistent {
     /// The cost probe has a single task.
     #[error("tasks-per-cpu = {0} does not apply to probe = \"cost\", which has one task; use 1")]
     OneOperator(u32),
-    /// The block is too small for a copy.
-    #[error("size = \"{0}\" is too small; use at least {min}", min = CostProbe::SIZE_MIN)]
-    SmallBlock(Bytes),
+    /// The operation has no such size.
+    #[error("size = \"{size}\" is out of range for operation = \"{operation}\"; use {} to {}",
+        operation.traits().sizes[0], operation.traits().sizes[1])]
+    OperationSize {
+        /// The size.
+        size: Bytes,
+        /// The operation.
+        operation: Operation,
+    },
     /// The kernel neither pins a deadline thread nor lets it start another.
     #[error(
         "policy = \"{scheduling}\" cannot be used with operation = \"{operation}\", whose partner has the same policy; use fifo:N, rr:N or other"
@@ -263,10 +269,11 @@ impl Cell {
         if cost.timer.tasks_per_cpu != 1 {
             return Err(Inconsistent::OneOperator(cost.timer.tasks_per_cpu));
         }
-        if cost.size < CostProbe::SIZE_MIN {
-            return Err(Inconsistent::SmallBlock(cost.size));
+        let (scheduling, operation, size) = (self.policy.scheduling, cost.operation, cost.size);
+        let [least, most] = operation.traits().sizes;
+        if operation.takes(Parameter::Size.word()) && !(least..=most).contains(&size) {
+            return Err(Inconsistent::OperationSize { size, operation });
         }
-        let (scheduling, operation) = (self.policy.scheduling, cost.operation);
         if matches!(scheduling, Scheduling::Deadline { .. }) && operation.has_partner() {
             return Err(Inconsistent::PartnerPolicy { scheduling, operation });
         }

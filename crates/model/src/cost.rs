@@ -3,192 +3,17 @@
 //! [`Operation`] is the table: an operation is a word, a row of [`Operation::traits`], and its code
 //! in `tactus_probe`. Everything else (plans, options, tables, pages) follows from the row.
 
+mod operation;
+mod parameter;
 mod sampling;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::operation::{Amount, Family, Operation, Traits};
+pub use self::parameter::{Pages, Parameter, Partner, PartnerCpu};
 pub use self::sampling::{NotTimes, Sampling, Times, Way};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
-use crate::text::keywords;
-
-keywords! {
-    /// What a group of operations shows.
-    pub enum Family: "family" {
-        /// Entering the kernel and returning.
-        Trap = "trap",
-        /// Handing a CPU, or a signal, to another thread.
-        Switch = "switch",
-        /// Moving data within memory.
-        Memory = "memory",
-    }
-}
-
-keywords! {
-    /// A measured operation.
-    pub enum Operation: "operation" {
-        /// getppid(2), the cheapest system call that no library caches.
-        Getppid = "getppid",
-        /// read(2) of a byte from `/dev/zero`.
-        ReadByte = "read-byte",
-        /// clock_gettime(2) by the vDSO, without a system call.
-        Gettime = "gettime",
-        /// clock_gettime(2) as a system call.
-        GettimeSyscall = "gettime-syscall",
-        /// The first write to a page of private memory: a page fault without I/O.
-        Fault = "fault",
-        /// A byte through a pipe and a byte back through another.
-        Pipe = "pipe",
-        /// A futex(2) wake and a wait, there and back.
-        Futex = "futex",
-        /// A write to an eventfd(2) and a read, there and back.
-        Eventfd = "eventfd",
-        /// sched_yield(2) until the partner has run, there and back.
-        Yield = "yield",
-        /// Reading a block in words of eight bytes.
-        MemoryRead = "memory-read",
-        /// Filling a block: memset(3).
-        MemoryWrite = "memory-write",
-        /// Copying a block: memcpy(3).
-        MemoryCopy = "memory-copy",
-        /// Copying a block of an odd length from an odd address.
-        MemoryCopyUnaligned = "memory-copy-unaligned",
-        /// Copying a block by stores that bypass the caches.
-        MemoryCopyStreaming = "memory-copy-streaming",
-        /// Mapping fresh memory, writing to each of its pages, and unmapping it.
-        FirstTouch = "first-touch",
-        /// Writing to each page of memory that is used again.
-        Recycled = "recycled",
-    }
-}
-
-keywords! {
-    /// A setting that some operations have, by the name of the setting.
-    pub enum Parameter: "parameter" {
-        /// The size of a block.
-        Size = "size",
-        /// The size of pages.
-        Pages = "pages",
-        /// What the partner is.
-        Partner = "partner",
-        /// Where the partner runs.
-        PartnerCpu = "partner-cpu",
-        /// How much memory each side reads between two switches.
-        WorkingSet = "working-set",
-    }
-}
-
-keywords! {
-    /// The pages of the measured memory.
-    pub enum Pages: "page size" {
-        /// The architecture's normal pages.
-        Normal = "normal",
-        /// Transparent huge pages.
-        Huge = "huge",
-    }
-}
-
-keywords! {
-    /// What the other side of a switch is.
-    pub enum Partner: "partner" {
-        /// A thread of the same process: the address space stays.
-        Thread = "thread",
-        /// Another process: the address space changes.
-        Process = "process",
-    }
-}
-
-keywords! {
-    /// Where the other side of a switch runs.
-    pub enum PartnerCpu: "CPU of the partner" {
-        /// On the CPU of the task.
-        Same = "same",
-        /// On the next of the cell's CPUs.
-        Other = "other",
-    }
-}
-
-impl Pages {
-    /// The size of such a page on most architectures.
-    pub const fn size(self) -> Bytes {
-        match self {
-            Self::Normal => Bytes::new(4 << 10),
-            Self::Huge => Bytes::new(2 << 20),
-        }
-    }
-}
-
-/// What is known of an operation besides its code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traits {
-    /// Its group.
-    pub family: Family,
-    /// What is counted as one operation.
-    pub unit: &'static str,
-    /// The settings it has.
-    pub takes: &'static [Parameter],
-    /// How much of it a sample has.
-    pub amount: Amount,
-}
-
-/// How many operations a sample has. It is the same in every process, so that samples can be
-/// pooled; a sample of a cheap operation lasts some microseconds, so that the clock, which is read
-/// before and after, is a small part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// This number.
-    Times(u32),
-    /// As many as move this number of bytes, but at least one.
-    Bytes(u64),
-    /// As many as touch this number of pages, but at least one.
-    Pages(u64),
-}
-
-/// The bytes that a sample of a memory operation moves, if its block is smaller.
-const MOVED: Amount = Amount::Bytes(1 << 20);
-
-impl Operation {
-    /// The operation's row of the table.
-    pub const fn traits(self) -> Traits {
-        use Parameter::{Pages, Partner, PartnerCpu, Size, WorkingSet};
-        let (family, unit, takes, amount): (_, _, &'static [Parameter], _) = match self {
-            Self::Getppid | Self::ReadByte | Self::GettimeSyscall => {
-                (Family::Trap, "call", &[], Amount::Times(128))
-            }
-            Self::Gettime => (Family::Trap, "call", &[], Amount::Times(512)),
-            Self::Fault => (Family::Trap, "page", &[Pages], Amount::Times(8)),
-            Self::Pipe | Self::Futex | Self::Eventfd => {
-                let takes = &[Partner, PartnerCpu, WorkingSet];
-                (Family::Switch, "round trip", takes, Amount::Times(1))
-            }
-            Self::Yield => (Family::Switch, "round trip", &[Partner, WorkingSet], Amount::Times(1)),
-            Self::MemoryRead
-            | Self::MemoryWrite
-            | Self::MemoryCopy
-            | Self::MemoryCopyUnaligned
-            | Self::MemoryCopyStreaming => (Family::Memory, "block", &[Size, Pages], MOVED),
-            Self::FirstTouch => (Family::Memory, "block", &[Size, Pages], Amount::Times(1)),
-            Self::Recycled => (Family::Memory, "block", &[Size, Pages], Amount::Pages(1024)),
-        };
-        Traits { family, unit, takes, amount }
-    }
-
-    /// Whether the setting of this name applies to it; true for settings that are no
-    /// [`Parameter`].
-    pub fn takes(self, setting: &str) -> bool {
-        // One way is defined where somebody answers.
-        if setting == "way" {
-            return self.has_partner();
-        }
-        let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
-        known.is_none_or(|parameter| self.traits().takes.contains(parameter))
-    }
-
-    /// Whether it has a partner.
-    pub fn has_partner(self) -> bool {
-        self.traits().family == Family::Switch
-    }
-}
 
 /// The settings of the cost probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,9 +39,6 @@ pub struct CostProbe {
 }
 
 impl CostProbe {
-    /// The smallest block.
-    pub const SIZE_MIN: Bytes = Bytes::new(16);
-
     /// Placeholder settings; all of them are set before a measurement.
     pub(crate) const fn blank(timer: TimerProbe) -> Self {
         Self {
@@ -253,6 +75,22 @@ impl CostProbe {
         }
     }
 
+    /// The memory that its blocks and working sets take: of each two, one for either side, or a
+    /// source and a destination.
+    pub fn memory(&self) -> Bytes {
+        let taken = |(parameter, bytes): (Parameter, Bytes)| {
+            if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
+        };
+        let each = [(Parameter::WorkingSet, self.working_set), (Parameter::Size, self.size)];
+        Bytes::new(2 * each.map(taken).iter().sum::<u64>())
+    }
+
+    /// The most memory that operations may take of this much: half of it, since touching more
+    /// would make others lose some.
+    pub const fn memory_max(there: Bytes) -> Bytes {
+        Bytes::new(there.get() / 2)
+    }
+
     /// What is counted as one operation.
     pub const fn unit(&self) -> &'static str {
         match self.sampling.way {
@@ -263,16 +101,7 @@ impl CostProbe {
 
     /// The bytes that one operation moves; `None` if it moves none.
     pub fn moved(&self) -> Option<Bytes> {
-        use Operation as Op;
-        let moves = matches!(
-            self.operation,
-            Op::MemoryRead
-                | Op::MemoryWrite
-                | Op::MemoryCopy
-                | Op::MemoryCopyUnaligned
-                | Op::MemoryCopyStreaming
-        );
-        moves.then_some(self.size)
+        self.operation.traits().moves.then_some(self.size)
     }
 }
 

@@ -1,26 +1,18 @@
-//! The measured loop of the cost probe: an operation, repeated without sleep.
-//!
-//! Samples follow one another in *batches* of about a millisecond. Right before a batch, calls of
-//! getppid(2) are timed: they show how fast the machine is at the moment, which on some hosts
-//! changes between two modes. Before and after it, the kernel's counters of the thread are read:
-//! they show what else had the CPU. Nothing is discarded for what they show; the result keeps both
-//! beside the figures of the batch.
+//! The operations of the cost probe, and the loop that measures them.
 
+mod bench;
 mod memory;
 mod switch;
 mod trap;
 
+use tactus_model::bytes::Bytes;
 use tactus_model::cost::{CostProbe, Operation as Word, Pages};
 use tactus_model::cpus::CpuList;
-use tactus_model::result::Batch;
-use tactus_model::sample::Sample;
-use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
-use tactus_prepare::TouchedVec;
-use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
-use tactus_sys::sleep::{Nanosleep, Sleeper};
-use tactus_sys::{Errno, SysError, clock, process, usage};
+use tactus_model::time::Nanos;
+use tactus_sys::SysError;
 
-use crate::timer::{SampleMemory, SampleSink, TakenSamples};
+pub use self::bench::system_call_ns;
+pub(crate) use self::bench::{Bench, Repetition};
 
 /// An operation that can be repeated.
 ///
@@ -82,160 +74,9 @@ impl Unmeasurable {
     }
 }
 
-/// The shortest sample for which there is memory: no operation is faster.
-const SAMPLE_MIN: Nanos = Nanos::from_micros(1);
-/// The shortest batch.
-const BATCH_MIN: Nanos = Nanos::from_millis(1);
-/// The samples of a batch whose task sleeps between samples.
-const PAUSES: u64 = 16;
-/// The most batches of a window, which are then longer.
-const BATCHES_MAX: u64 = 10_000;
-
-/// An operation with the window in which it is measured.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Repetition {
-    window: Nanos,
-    per_sample: u32,
-    batch: Nanos,
-    pause: Nanos,
-}
-
-impl Repetition {
-    /// Repeats as `cost` requests; batches begin within the window.
-    pub(crate) fn new(cost: &CostProbe, window: Nanos) -> Self {
-        let pause = cost.sampling.pause;
-        let shortest = BATCH_MIN.max(pause.saturating_mul(PAUSES));
-        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(shortest);
-        Self { window, per_sample: cost.per_sample(), batch, pause }
-    }
-
-    /// The most samples there can be.
-    pub(crate) fn at_most(self) -> u64 {
-        self.window.as_nanos() / SAMPLE_MIN.as_nanos() + 1
-    }
-
-    /// The most batches there can be.
-    fn batches_at_most(self) -> usize {
-        (self.window.as_nanos() / self.batch.as_nanos() + 1) as usize
-    }
-}
-
-/// What an operation needs, ready before the window opens.
-pub(crate) struct Bench {
-    repetition: Repetition,
-    operation: Box<dyn Operation>,
-    record: SchedulingRecord,
-    batches: TouchedVec<TakenBatch>,
-}
-
-/// A batch before its samples are evaluated.
-#[derive(Clone, Copy, Debug, Default)]
-struct TakenBatch {
-    /// Its samples: the index of the first, and that after the last.
-    samples: [usize; 2],
-    calibration: Nanos,
-    before: Counters,
-    after: Counters,
-}
-
-/// What is read before and after a batch.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    at: Nanos,
-    ran: Nanos,
-    preempted: u64,
-    reading: Reading,
-}
-
-impl Bench {
-    /// Sets up the operation of `cost` in the calling thread, which runs on `cpu`; a partner runs
-    /// there or on the next of `cpus`.
-    pub(crate) fn open(
-        cost: &CostProbe,
-        window: Nanos,
-        cpu: u32,
-        cpus: &CpuList,
-    ) -> Result<Self, Unmeasurable> {
-        let operation = open(cost, cpu, cpus)?;
-        let repetition = Repetition::new(cost, window);
-        let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
-        let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
-        Ok(Self { repetition, operation, record: SchedulingRecord::open(cpu), batches })
-    }
-
-    /// Repeats the operation in a window that begins at `start`, or as soon as the task runs after
-    /// that; times are relative to that moment.
-    ///
-    /// Batches begin within the window, and each has a sample, however slow the operation is.
-    ///
-    /// A sample is due when its operations begin and comes when they are done, so its latency is
-    /// their duration, plus that of one clock reading. Within a batch, the loop allocates nothing,
-    /// takes no lock, and makes no system call but those of the operation.
-    pub(crate) fn measure<C: Clock>(
-        &mut self,
-        start: Instant<C>,
-        mut memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
-        let Repetition { window, per_sample, batch, pause } = self.repetition;
-        let operation = &mut *self.operation;
-        while clock::now::<C>() < start {
-            std::hint::spin_loop();
-        }
-        // Nothing is due, so on a busy machine the window begins when the task has its CPU.
-        let start = clock::now::<C>();
-        let (mut taken, mut dropped, mut ended) = (0, 0, Nanos::ZERO);
-        while ended < window {
-            let calibration = calibrate::<C>();
-            let before = Counters::read(&mut self.record, operation, start)?;
-            // Brings back what reading the counters has displaced from the caches.
-            operation.prepare()?;
-            operation.run(per_sample)?;
-            let first = taken;
-            let until = (before.at + batch).min(window);
-            loop {
-                operation.prepare()?;
-                if pause > Nanos::ZERO {
-                    Nanosleep.sleep_until(clock::now::<C>() + pause)?;
-                }
-                let due = clock::now::<C>() - start;
-                operation.run(per_sample)?;
-                let ended = operation.handed_over().map(Instant::from_nanos);
-                let came = ended.unwrap_or_else(clock::now::<C>) - start;
-                match memory.keep(Sample { due, came }) {
-                    true => taken += 1,
-                    false => dropped += 1,
-                }
-                if came >= until {
-                    break;
-                }
-            }
-            let after = Counters::read(&mut self.record, operation, start)?;
-            ended = after.at;
-            // There is room for as many batches as fit into the window.
-            let found = TakenBatch { samples: [first, taken], calibration, before, after };
-            let _ = self.batches.try_push(found);
-        }
-        let samples = memory.into_vec();
-        let batches = self.batches.iter().map(|batch| batch.evaluated(&samples)).collect();
-        let taken = TakenSamples {
-            samples,
-            skipped: Vec::new(),
-            missed: 0,
-            dropped,
-            ended,
-            passes: Vec::new(),
-        };
-        Ok((taken, batches))
-    }
-}
-
-/// Sets up the operation of `cost` in the calling thread, which runs on `cpu`; a partner runs there
-/// or on the next of `cpus`.
-pub(crate) fn open(
-    cost: &CostProbe,
-    cpu: u32,
-    cpus: &CpuList,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+/// Sets up an operation in the calling thread, which runs on `cpu`; a partner runs there or on the
+/// next of `cpus`.
+pub(crate) fn open(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<Box<dyn Operation>, Unmeasurable> {
     require_memory(cost)?;
     Ok(match cost.operation {
         Word::Getppid => Box::new(trap::Getppid),
@@ -254,75 +95,13 @@ pub(crate) fn open(
     })
 }
 
-/// Times [`Batch::CALIBRATION_CALLS`] system calls.
-fn calibrate<C: Clock>() -> Nanos {
-    // Once for the caches.
-    process::parent_id();
-    let begin = clock::now::<C>();
-    for _ in 0..Batch::CALIBRATION_CALLS {
-        std::hint::black_box(process::parent_id());
-    }
-    clock::now::<C>() - begin
-}
-
-/// The duration of a system call, in nanoseconds: the median of some calibrations.
-pub fn system_call_ns() -> f64 {
-    const TRIALS: usize = 51;
-    let mut trials: Vec<Nanos> = (0..TRIALS).map(|_| calibrate::<Monotonic>()).collect();
-    trials.sort_unstable();
-    trials[TRIALS / 2].as_nanos() as f64 / f64::from(Batch::CALIBRATION_CALLS)
-}
-
-impl Counters {
-    fn read<C: Clock>(
-        record: &mut SchedulingRecord,
-        operation: &dyn Operation,
-        start: Instant<C>,
-    ) -> Result<Self, SysError> {
-        let reading = record.read();
-        let preempted = usage::of_this_thread()?.involuntary_switches;
-        let ran = clock::thread_cpu_time() + operation.time_of_others();
-        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading })
-    }
-}
-
-impl TakenBatch {
-    fn evaluated(&self, samples: &[Sample]) -> Batch {
-        let Self { samples: [first, end], calibration, before, after } = *self;
-        let samples = samples.get(first..end).unwrap_or_default();
-        let mut durations: Vec<Nanos> = samples.iter().map(|sample| sample.latency()).collect();
-        durations.sort_unstable();
-        let more = |of: fn(&Reading) -> Option<Nanos>| {
-            Some(of(&after.reading)?.saturating_sub(of(&before.reading)?))
-        };
-        Batch {
-            at: before.at,
-            count: durations.len() as u32,
-            min: durations.first().copied().unwrap_or_default(),
-            median: durations.get(durations.len() / 2).copied().unwrap_or_default(),
-            calibration,
-            elapsed: after.at - before.at,
-            ran: after.ran.saturating_sub(before.ran),
-            waited: more(|reading| reading.waited),
-            preempted: after.preempted.saturating_sub(before.preempted),
-            steal: more(|reading| reading.steal),
-        }
-    }
-}
-
 /// Refuses blocks that the machine has no memory for, since touching them would end some process.
 fn require_memory(cost: &CostProbe) -> Result<(), Unmeasurable> {
-    let arrays = match cost.operation.has_partner() {
-        true => cost.working_set.get().saturating_mul(2),
-        // A source and a destination, each with room to align huge pages.
-        false if cost.operation.takes("size") => cost.size.get().saturating_mul(2),
-        false => 0,
-    };
-    let available = tactus_sys::memory::available();
-    match available {
-        Some(available) if available.get() / 2 < arrays => {
-            let megabytes = |bytes: u64| bytes / 1_000_000;
-            let (needed, available) = (megabytes(arrays), megabytes(available.get()));
+    let needed = cost.memory();
+    match tactus_sys::memory::available() {
+        Some(available) if needed > CostProbe::memory_max(available) => {
+            let megabytes = |bytes: Bytes| bytes.get() / 1_000_000;
+            let (needed, available) = (megabytes(needed), megabytes(available));
             Err(Unmeasurable::NoMemory { needed, available })
         }
         _ => Ok(()),
@@ -332,85 +111,4 @@ fn require_memory(cost: &CostProbe) -> Result<(), Unmeasurable> {
 /// Whether the pages are huge.
 const fn is_huge(cost: &CostProbe) -> bool {
     matches!(cost.pages, Pages::Huge)
-}
-
-#[cfg(test)]
-mod tests {
-    use tactus_model::bytes::Bytes;
-    use tactus_model::cost::{Partner, PartnerCpu, Sampling, Times, Way};
-    use tactus_model::experiment::{Experiment, Overrides};
-    use tactus_sys::affinity;
-
-    use super::*;
-
-    fn cost(settings: &str) -> CostProbe {
-        let text = format!("[settings]\nprobe = \"cost\"\n{settings}");
-        let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
-        plan.cells[0].probe.cost().unwrap().clone()
-    }
-
-    const WINDOW: Nanos = Nanos::from_millis(8);
-
-    fn measure(cost: &CostProbe) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
-        let cpus = affinity::get()?;
-        let cpu = cpus.iter().next().unwrap();
-        let mut bench = Bench::open(cost, WINDOW, cpu, &cpus)?;
-        let memory = SampleMemory::take(bench.repetition.at_most() as usize).unwrap();
-        Ok(bench.measure::<Monotonic>(clock::now(), memory)?)
-    }
-
-    fn check(cost: &CostProbe) {
-        let (taken, batches) = match measure(cost) {
-            Err(Unmeasurable::OneCpu | Unmeasurable::NoHugePages) => return,
-            found => found.unwrap_or_else(|error| panic!("{cost:?}: {error}")),
-        };
-        let in_batches: u64 = batches.iter().map(|batch| u64::from(batch.count)).sum();
-        assert_eq!(in_batches, taken.samples.len() as u64);
-        assert!(!batches.is_empty() && taken.dropped == 0, "{cost:?}");
-        for batch in &batches {
-            assert!(batch.count > 0 && batch.min <= batch.median, "{cost:?}: {batch:?}");
-            assert!(batch.median <= batch.elapsed && batch.calibration > Nanos::ZERO);
-        }
-        assert!(taken.samples.is_sorted_by(|a, b| a.came <= b.due), "{cost:?}");
-    }
-
-    #[test]
-    fn every_operation_is_measured_in_batches() {
-        for operation in Word::ALL {
-            let base = cost(&format!("operation = \"{operation}\""));
-            let base = CostProbe { size: Bytes::new(8 << 10), ..base };
-            check(&base);
-            if operation.takes("pages") {
-                check(&CostProbe { pages: Pages::Huge, size: Bytes::new(2 << 20), ..base.clone() });
-            }
-            if operation.takes("working-set") {
-                check(&CostProbe { working_set: Bytes::new(10_000), ..base.clone() });
-                check(&CostProbe { partner: Partner::Thread, ..base.clone() });
-            }
-            if operation.takes("partner-cpu") {
-                let other = CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() };
-                check(&other);
-                let sampling = Sampling { way: Way::OneWay, ..base.sampling };
-                check(&CostProbe { sampling, ..other });
-            }
-            let (pause, times) = (Nanos::from_millis(1), Times::new(3).unwrap());
-            check(&CostProbe { sampling: Sampling { pause, times, ..base.sampling }, ..base });
-        }
-    }
-
-    #[test]
-    fn a_long_window_has_no_more_batches_than_memory_was_taken_for() {
-        let getppid = cost("operation = \"getppid\"");
-        assert_eq!(Repetition::new(&getppid, WINDOW).batches_at_most(), 9);
-        let long = Repetition::new(&getppid, Nanos::from_secs(3600));
-        assert!(long.batches_at_most() <= BATCHES_MAX as usize + 1);
-    }
-
-    #[test]
-    fn a_partner_needs_a_cpu_of_its_own_only_on_another_cpu() {
-        let pipe = cost("operation = \"pipe\"\npartner-cpu = \"other\"");
-        let cpu = affinity::get().unwrap().iter().next().unwrap();
-        let only: CpuList = std::iter::once(cpu).collect();
-        assert_eq!(Bench::open(&pipe, WINDOW, cpu, &only).err(), Some(Unmeasurable::OneCpu));
-    }
 }

@@ -10,12 +10,18 @@
 //! A cost is in nanoseconds per operation: the duration of a sample, less one reading of the clock,
 //! divided by the operations of a sample.
 
+pub mod differences;
+pub mod growth;
+pub mod ranking;
+pub mod resample;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
 use tactus_model::cost::{CostProbe, Family, Operation, PartnerCpu, Traits};
+use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
 use tactus_model::result::{Batch, Histogram, Measurement};
@@ -23,6 +29,10 @@ use tactus_model::run::Run;
 use tactus_model::settings;
 use tactus_model::time::Nanos;
 
+use self::differences::{Difference, differences};
+use self::growth::{AtSize, Growth};
+use self::ranking::{Ranking, rankings};
+use self::resample::drawn_median;
 use crate::LatencyHistogram;
 use crate::bootstrap::Blocks;
 use crate::cell::{SEED, both_rules, supported};
@@ -38,6 +48,25 @@ pub struct RunCosts {
     pub modes: Option<Modes>,
     /// A row for each measured operation, in the order of the plan.
     pub rows: Vec<CostRow>,
+    /// How costs grow with size, of each operation that was measured with several.
+    pub growth: Vec<OverSizes>,
+    /// Which ways of doing the same are best.
+    pub rankings: Vec<Ranking>,
+    /// What changes of a setting add.
+    pub differences: Vec<Difference>,
+}
+
+/// The settings that are sizes.
+const SIZES: [&str; 2] = ["size", "image"];
+
+/// How the cost of an operation grows with its size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverSizes {
+    /// Its cells, in the order of sizes.
+    pub cells: Vec<usize>,
+    /// How it grows.
+    #[serde(flatten)]
+    pub growth: Growth,
 }
 
 /// What the operation of a cell costs.
@@ -51,6 +80,9 @@ pub struct CostRow {
     pub unit: &'static str,
     /// The settings of the operation, by name.
     pub settings: BTreeMap<&'static str, String>,
+    /// The other settings in which the cells of the run differ, such as the load, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub conditions: BTreeMap<&'static str, String>,
     /// The bytes that one operation moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<Bytes>,
@@ -59,7 +91,58 @@ pub struct CostRow {
     pub cost: CostSummary,
 }
 
+impl CostRow {
+    /// The operation.
+    pub fn operation(&self) -> Option<&str> {
+        self.settings.get("operation").map(String::as_str)
+    }
+
+    /// Its size; `None` if it has none.
+    pub fn size(&self) -> Option<Bytes> {
+        self.moved.or_else(|| self.settings.get("size")?.parse().ok())
+    }
+
+    fn has(&self, setting: &str, value: &str) -> bool {
+        self.settings.get(setting).is_some_and(|known| known == value)
+    }
+
+    /// Whether all its settings and conditions but these are those of another.
+    fn differs_only_in(&self, other: &Self, but: &[&str]) -> bool {
+        let rest = |row: &Self| -> Vec<(&'static str, String)> {
+            let settings = row.settings.iter().filter(|(name, _)| !but.contains(name));
+            settings.map(|(name, value)| (*name, value.clone())).collect()
+        };
+        self.conditions == other.conditions && rest(self) == rest(other)
+    }
+}
+
+/// How the cost of each operation grows that was measured with several sizes.
+fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
+    let mut groups: Vec<Vec<&CostRow>> = Vec::new();
+    for row in rows.iter().filter(|row| row.size().is_some()) {
+        match groups.iter_mut().find(|group| group[0].differs_only_in(row, &SIZES)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    let fit = |mut group: Vec<&CostRow>| {
+        group.sort_by_key(|row| row.size());
+        let at = |row: &&CostRow| {
+            Some(AtSize { size: row.size()?, costs: row.cost.of_processes_ns.clone() })
+        };
+        let points: Vec<AtSize> = group.iter().filter_map(at).collect();
+        let cells = group.iter().map(|row| row.cell).collect();
+        Some(OverSizes { cells, growth: Growth::of(&points)? })
+    };
+    groups.into_iter().filter_map(fit).collect()
+}
+
 impl RunCosts {
+    /// The row of a cell of the plan.
+    pub fn row(&self, cell: usize) -> Option<&CostRow> {
+        self.rows.iter().find(|row| row.cell == cell)
+    }
+
     /// Summarizes the cost cells of a run.
     pub fn of(run: &Run) -> Self {
         let cells = &run.header.plan.cells;
@@ -68,6 +151,9 @@ impl RunCosts {
         };
         let all: Vec<f64> = calibrations(&run.measurements).collect();
         let modes = Modes::of(&all);
+        let of_operations: Vec<Cell> =
+            cells.iter().filter(|cell| cell.probe.cost().is_some()).cloned().collect();
+        let differing = differing_settings(&of_operations);
         let row = |(cell, settings): (usize, &Cell)| {
             let probe = settings.probe.cost()?;
             let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
@@ -75,11 +161,23 @@ impl RunCosts {
             let own = |(name, _): &(&'static str, String)| {
                 settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
             };
-            let settings = settings.settings().filter(own).collect();
-            Some(CostRow { cell, family, unit, settings, moved: probe.moved(), cost })
+            let (own, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                settings.settings().partition(own);
+            let conditions =
+                others.into_iter().filter(|(name, _)| differing.contains(name)).collect();
+            Some(CostRow {
+                cell,
+                family,
+                unit,
+                settings: own,
+                conditions,
+                moved: probe.moved(),
+                cost,
+            })
         };
-        let rows = cells.iter().enumerate().filter_map(row).collect();
-        Self { system_call_ns: median_of(all), modes, rows }
+        let rows: Vec<CostRow> = cells.iter().enumerate().filter_map(row).collect();
+        let (growth, rankings, differences) = (growth(&rows), rankings(&rows), differences(&rows));
+        Self { system_call_ns: median_of(all), modes, rows, growth, rankings, differences }
     }
 }
 
@@ -111,6 +209,11 @@ pub struct CostSummary {
     pub interval: Option<CostInterval>,
     /// The 99th percentile, if there are enough samples.
     pub p99_ns: Option<f64>,
+    /// Its interval, if the samples support one.
+    pub p99_interval: Option<CostInterval>,
+    /// The CPU time of an operation, its partner's included: the median of batches. It includes
+    /// what prepares a sample.
+    pub cpu_ns: Option<f64>,
     /// The maximum.
     pub max_ns: f64,
     /// The typical cost in each process.
@@ -254,9 +357,10 @@ impl CostSummary {
             clock_read_ns: median_of(clock)?,
         };
         let [samples, _] = both_rules(measurements);
+        let all_batches = || measurements.iter().flat_map(|found| batches(found));
         let medians = |which: &dyn Fn(&Batch) -> bool| {
-            let all = measurements.iter().flat_map(|found| batches(found));
-            median_of(all.filter(|batch| which(batch)).map(|batch| scale.cost(batch.median)))
+            let all = all_batches().filter(|batch| which(batch));
+            median_of(all.map(|batch| scale.cost(batch.median)))
         };
         let guard = Guard::of(cost);
         let of_processes_ns: Vec<f64> = measurements
@@ -275,6 +379,8 @@ impl CostSummary {
             p10_ns: scale.cost(samples.quantile(0.1)?),
             typical_ns: medians(&|_| true)?,
             interval: interval(measurements, scale),
+            p99_interval: p99_interval(measurements, scale),
+            cpu_ns: median_of(all_batches().map(|batch| cpu_time(batch, cost.per_sample()))),
             p99_ns: supported(&samples, 0.99).map(|p99| scale.cost(p99)),
             max_ns: scale.cost(samples.max()?),
             noise_floor: noise_floor(&of_processes_ns),
@@ -293,8 +399,31 @@ fn interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval>
     };
     let processes: Vec<Vec<Histogram>> =
         measurements.iter().map(|found| batches(found).map(of_batch).collect()).collect();
-    let found = Blocks::new(&processes).intervals(&[0.5], SEED).pop()?.ok()?;
+    quantile_interval(&processes, 0.5, scale)
+}
+
+/// The interval of the 99th percentile of samples, likewise.
+fn p99_interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval> {
+    let blocks = |found: &&Measurement| -> Vec<Histogram> {
+        found.tasks.iter().flat_map(|task| task.blocks.iter().cloned()).collect()
+    };
+    let processes: Vec<Vec<Histogram>> = measurements.iter().map(blocks).collect();
+    quantile_interval(&processes, 0.99, scale)
+}
+
+fn quantile_interval(
+    processes: &[Vec<Histogram>],
+    quantile: f64,
+    scale: Scale,
+) -> Option<CostInterval> {
+    let found = Blocks::new(processes).intervals(&[quantile], SEED).pop()?.ok()?;
     Some(CostInterval { low_ns: scale.cost(found.low), high_ns: scale.cost(found.high) })
+}
+
+/// The CPU time of an operation of a batch, in nanoseconds. A batch begins with a sample that is
+/// not kept.
+fn cpu_time(batch: &Batch, per_sample: u32) -> f64 {
+    batch.ran.as_nanos() as f64 / (f64::from(batch.count) + 1.0) / f64::from(per_sample.max(1))
 }
 
 impl Contamination {
@@ -333,21 +462,18 @@ pub fn noise_floor(typical: &[f64]) -> Option<f64> {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
-    let mut drawn = || {
-        let draw = (0..typical.len()).map(|_| typical[random.below(typical.len() as u64) as usize]);
-        median_of(draw)
-    };
-    let mut differences = Vec::with_capacity(PAIRS);
-    for _ in 0..PAIRS {
-        let (one, other) = (drawn()?, drawn()?);
-        differences.push((one / other).ln().abs());
-    }
+    let mut differences: Vec<f64> = (0..PAIRS)
+        .map(|_| {
+            let [one, other] = [(); 2].map(|()| drawn_median(typical, &mut random));
+            (one / other).ln().abs()
+        })
+        .collect();
     differences.sort_unstable_by(f64::total_cmp);
     Some(differences[PAIRS * 95 / 100].exp_m1())
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use tactus_model::experiment::{Experiment, Overrides};
     use tactus_model::sample::Sample;
 
@@ -390,6 +516,59 @@ mod tests {
         }
     }
 
+    /// A row of an operation with these settings, whose processes differ by two per cent.
+    pub(crate) fn row(
+        cell: usize,
+        family: Family,
+        settings: &[(&'static str, &str)],
+        cost: f64,
+    ) -> CostRow {
+        let of_processes_ns: Vec<f64> =
+            [0.99, 1.0, 1.01, 0.995, 1.005].iter().map(|share| share * cost).collect();
+        let around = |cost: f64| CostInterval { low_ns: 0.99 * cost, high_ns: 1.01 * cost };
+        let settings: BTreeMap<&'static str, String> =
+            settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let cost = CostSummary {
+            processes: 5,
+            samples: 1000,
+            per_sample: 1,
+            min_ns: 0.9 * cost,
+            p10_ns: 0.95 * cost,
+            typical_ns: cost,
+            interval: Some(around(cost)),
+            p99_ns: Some(2.0 * cost),
+            p99_interval: Some(around(2.0 * cost)),
+            cpu_ns: Some(cost),
+            max_ns: 9.0 * cost,
+            noise_floor: noise_floor(&of_processes_ns),
+            of_processes_ns,
+            contamination: Contamination::default(),
+            clean_ns: Some(cost),
+            by_mode_ns: None,
+        };
+        let conditions = BTreeMap::new();
+        CostRow { cell, family, unit: "message", settings, conditions, moved: None, cost }
+    }
+
+    #[test]
+    fn costs_of_the_same_settings_grow_together() {
+        let of = |cell, pages, size: &'static str, cost| {
+            let settings = [("operation", "memory-copy"), ("pages", pages), ("size", size)];
+            row(cell, Family::Memory, &settings, cost)
+        };
+        let rows = [
+            of(0, "normal", "64KiB", 6_553.6),
+            of(1, "normal", "16KiB", 1_638.4),
+            of(2, "huge", "16KiB", 1_000.0),
+            of(3, "normal", "1MiB", 104_857.6),
+        ];
+        let found = growth(&rows);
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(only.cells, [1, 0, 3], "in the order of sizes");
+        let Growth::Line(line) = only.growth else { panic!("{only:?}") };
+        assert!((line.rate().unwrap() / 1e10 - 1.0).abs() < 1e-6, "{line:?}");
+    }
+
     #[test]
     fn a_cost_is_that_of_one_operation_without_the_clock() {
         let processes: Vec<Measurement> =
@@ -401,6 +580,8 @@ mod tests {
         let interval = found.interval.unwrap();
         assert!(interval.low_ns <= 100.1 && interval.high_ns >= 99.9, "{interval:?}");
         assert_eq!(found.noise_floor, Some(0.0));
+        // A batch of 100 kept samples and one that is not kept used a millisecond of CPU time.
+        assert!((found.cpu_ns.unwrap() - 1e6 / 101.0 / 128.0).abs() < 1e-9, "{found:?}");
         assert_eq!(calibrations(all).collect::<Vec<f64>>(), [100.0; 60]);
     }
 

@@ -49,6 +49,7 @@ pub mod serial_port;
 pub mod setting;
 pub mod shared_memory;
 pub mod sleep;
+pub mod swap;
 pub mod system_call;
 pub mod thread;
 mod timespec;

@@ -1,0 +1,156 @@
+//! The table of operations.
+
+use super::Parameter;
+use crate::bytes::Bytes;
+use crate::text::keywords;
+
+keywords! {
+    /// What a group of operations shows.
+    pub enum Family: "family" {
+        /// Entering the kernel and returning.
+        Trap = "trap",
+        /// Handing a CPU, or a signal, to another thread.
+        Switch = "switch",
+        /// Moving data within memory.
+        Memory = "memory",
+    }
+}
+
+keywords! {
+    /// A measured operation.
+    pub enum Operation: "operation" {
+        /// getppid(2), the cheapest system call that no library caches.
+        Getppid = "getppid",
+        /// read(2) of a byte from `/dev/zero`.
+        ReadByte = "read-byte",
+        /// clock_gettime(2) by the vDSO, without a system call.
+        Gettime = "gettime",
+        /// clock_gettime(2) as a system call.
+        GettimeSyscall = "gettime-syscall",
+        /// The first write to a page of private memory: a page fault without I/O.
+        Fault = "fault",
+        /// A byte through a pipe and a byte back through another.
+        Pipe = "pipe",
+        /// A futex(2) wake and a wait, there and back.
+        Futex = "futex",
+        /// A write to an eventfd(2) and a read, there and back.
+        Eventfd = "eventfd",
+        /// sched_yield(2) until the partner has run, there and back.
+        Yield = "yield",
+        /// Reading a block in words of eight bytes.
+        MemoryRead = "memory-read",
+        /// Filling a block: memset(3).
+        MemoryWrite = "memory-write",
+        /// Copying a block: memcpy(3).
+        MemoryCopy = "memory-copy",
+        /// Copying a block of an odd length from an odd address.
+        MemoryCopyUnaligned = "memory-copy-unaligned",
+        /// Copying a block by stores that bypass the caches.
+        MemoryCopyStreaming = "memory-copy-streaming",
+        /// Mapping fresh memory, writing to each of its pages, and unmapping it.
+        FirstTouch = "first-touch",
+        /// Writing to each page of memory that is used again.
+        Recycled = "recycled",
+    }
+}
+
+/// What is known of an operation besides its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// Its group.
+    pub family: Family,
+    /// What is counted as one operation.
+    pub unit: &'static str,
+    /// The settings it has.
+    pub takes: &'static [Parameter],
+    /// The smallest and the largest size, if it has a size.
+    pub sizes: [Bytes; 2],
+    /// Whether it moves the bytes of its size, so that it has a rate.
+    pub moves: bool,
+    /// How much of it a sample has.
+    pub amount: Amount,
+}
+
+/// How many operations a sample has. It is the same in every process, so that samples can be
+/// pooled; a sample of a cheap operation lasts some microseconds, so that the clock, which is read
+/// before and after, is a small part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// This number.
+    Times(u32),
+    /// As many as move this number of bytes, but at least one.
+    Bytes(u64),
+    /// As many as touch this number of pages, but at least one.
+    Pages(u64),
+}
+
+/// What most operations that enter the kernel have in common.
+const TRAP: Traits = Traits {
+    family: Family::Trap,
+    unit: "call",
+    takes: &[],
+    sizes: [Bytes::ZERO; 2],
+    moves: false,
+    amount: Amount::Times(128),
+};
+
+/// What most round trips have in common.
+const SWITCH: Traits = Traits {
+    family: Family::Switch,
+    unit: "round trip",
+    takes: &[Parameter::Partner, Parameter::PartnerCpu, Parameter::WorkingSet],
+    amount: Amount::Times(1),
+    ..TRAP
+};
+
+/// What most operations on blocks of memory have in common.
+const MEMORY: Traits = Traits {
+    family: Family::Memory,
+    unit: "block",
+    takes: &[Parameter::Size, Parameter::Pages],
+    // The least that a store past the caches writes.
+    sizes: [Bytes::new(16), Bytes::MAX],
+    moves: true,
+    amount: Amount::Bytes(1 << 20),
+};
+
+impl Operation {
+    /// The operation's row of the table.
+    pub const fn traits(self) -> Traits {
+        use Parameter::{Pages, Partner, WorkingSet};
+        match self {
+            Self::Getppid | Self::ReadByte | Self::GettimeSyscall => TRAP,
+            Self::Gettime => Traits { amount: Amount::Times(512), ..TRAP },
+            Self::Fault => {
+                Traits { unit: "page", takes: &[Pages], amount: Amount::Times(8), ..TRAP }
+            }
+
+            Self::Pipe | Self::Futex | Self::Eventfd => SWITCH,
+            Self::Yield => Traits { takes: &[Partner, WorkingSet], ..SWITCH },
+
+            Self::MemoryRead
+            | Self::MemoryWrite
+            | Self::MemoryCopy
+            | Self::MemoryCopyUnaligned
+            | Self::MemoryCopyStreaming => MEMORY,
+            Self::FirstTouch => Traits { moves: false, amount: Amount::Times(1), ..MEMORY },
+            Self::Recycled => Traits { moves: false, amount: Amount::Pages(1024), ..MEMORY },
+        }
+    }
+
+    /// Whether the setting of this name applies to it; true for settings that are no
+    /// [`Parameter`].
+    pub fn takes(self, setting: &str) -> bool {
+        // One way is defined where somebody answers.
+        if setting == "way" {
+            return self.has_partner();
+        }
+        let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
+        known.is_none_or(|parameter| self.traits().takes.contains(parameter))
+    }
+
+    /// Whether it has a partner.
+    pub fn has_partner(self) -> bool {
+        self.traits().family == Family::Switch
+    }
+}

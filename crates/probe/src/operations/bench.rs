@@ -1,0 +1,226 @@
+//! The measured loop of the cost probe: an operation, repeated without sleep.
+//!
+//! Samples follow one another in *batches* of about a millisecond. Right before a batch, calls of
+//! getppid(2) are timed: they show how fast the machine is at the moment, which on some hosts
+//! changes between two modes. Before and after it, the kernel's counters of the thread are read:
+//! they show what else had the CPU. Nothing is discarded for what they show; the result keeps both
+//! beside the figures of the batch.
+
+use tactus_model::cost::CostProbe;
+use tactus_model::cpus::CpuList;
+use tactus_model::result::Batch;
+use tactus_model::sample::Sample;
+use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
+use tactus_prepare::TouchedVec;
+use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
+use tactus_sys::{Errno, SysError, clock, process, usage};
+
+use super::{Operation, Unmeasurable};
+use crate::timer::{SampleMemory, SampleSink, TakenSamples};
+
+/// The shortest sample for which there is memory: no operation is faster.
+const SAMPLE_MIN: Nanos = Nanos::from_micros(1);
+/// The shortest batch.
+const BATCH_MIN: Nanos = Nanos::from_millis(1);
+/// The samples of a batch whose task sleeps between samples.
+const PAUSES: u64 = 16;
+/// The most batches of a window, which are then longer.
+const BATCHES_MAX: u64 = 10_000;
+
+/// An operation with the window in which it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repetition {
+    window: Nanos,
+    per_sample: u32,
+    batch: Nanos,
+    pause: Nanos,
+}
+
+impl Repetition {
+    /// Repeats as `cost` requests; batches begin within the window.
+    pub(crate) fn new(cost: &CostProbe, window: Nanos) -> Self {
+        let pause = cost.sampling.pause;
+        let shortest = BATCH_MIN.max(pause.saturating_mul(PAUSES));
+        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(shortest);
+        Self { window, per_sample: cost.per_sample(), batch, pause }
+    }
+
+    /// The most samples there can be.
+    pub(crate) fn at_most(self) -> u64 {
+        self.window.as_nanos() / SAMPLE_MIN.as_nanos() + 1
+    }
+
+    /// The most batches there can be.
+    fn batches_at_most(self) -> usize {
+        (self.window.as_nanos() / self.batch.as_nanos() + 1) as usize
+    }
+}
+
+/// What an operation needs, ready before the window opens.
+pub(crate) struct Bench {
+    repetition: Repetition,
+    operation: Box<dyn Operation>,
+    record: SchedulingRecord,
+    batches: TouchedVec<TakenBatch>,
+}
+
+/// A batch before its samples are evaluated.
+#[derive(Clone, Copy, Debug, Default)]
+struct TakenBatch {
+    /// Its samples: the index of the first, and that after the last.
+    samples: [usize; 2],
+    calibration: Nanos,
+    before: Counters,
+    after: Counters,
+}
+
+/// What is read before and after a batch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    at: Nanos,
+    ran: Nanos,
+    preempted: u64,
+    reading: Reading,
+}
+
+impl Bench {
+    /// Sets up the operation of `cost` in the calling thread, which runs on `cpu`; a partner runs
+    /// there or on the next of `cpus`.
+    pub(crate) fn open(
+        cost: &CostProbe,
+        window: Nanos,
+        cpu: u32,
+        cpus: &CpuList,
+    ) -> Result<Self, Unmeasurable> {
+        let operation = super::open(cost, cpu, cpus)?;
+        let repetition = Repetition::new(cost, window);
+        let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
+        let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
+        Ok(Self { repetition, operation, record: SchedulingRecord::open(cpu), batches })
+    }
+
+    /// Repeats the operation in a window that begins at `start`, or as soon as the task runs after
+    /// that; times are relative to that moment.
+    ///
+    /// Batches begin within the window, and each has a sample, however slow the operation is.
+    ///
+    /// A sample is due when its operations begin and comes when they are done, so its latency is
+    /// their duration, plus that of one clock reading. Within a batch, the loop allocates nothing,
+    /// takes no lock, and makes no system call but those of the operation.
+    pub(crate) fn measure<C: Clock>(
+        &mut self,
+        start: Instant<C>,
+        mut memory: SampleMemory,
+    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
+        let Repetition { window, per_sample, batch, pause } = self.repetition;
+        let operation = &mut *self.operation;
+        while clock::now::<C>() < start {
+            std::hint::spin_loop();
+        }
+        // Nothing is due, so on a busy machine the window begins when the task has its CPU.
+        let start = clock::now::<C>();
+        let (mut taken, mut dropped, mut ended) = (0, 0, Nanos::ZERO);
+        while ended < window {
+            let calibration = calibrate::<C>();
+            let before = Counters::read(&mut self.record, operation, start)?;
+            // Brings back what reading the counters has displaced from the caches.
+            operation.prepare()?;
+            operation.run(per_sample)?;
+            let first = taken;
+            let until = (before.at + batch).min(window);
+            loop {
+                operation.prepare()?;
+                if pause > Nanos::ZERO {
+                    Nanosleep.sleep_until(clock::now::<C>() + pause)?;
+                }
+                let due = clock::now::<C>() - start;
+                operation.run(per_sample)?;
+                let handed_over = operation.handed_over().map(Instant::from_nanos);
+                let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
+                match memory.keep(Sample { due, came }) {
+                    true => taken += 1,
+                    false => dropped += 1,
+                }
+                if came >= until {
+                    break;
+                }
+            }
+            let after = Counters::read(&mut self.record, operation, start)?;
+            ended = after.at;
+            // There is room for as many batches as fit into the window.
+            let found = TakenBatch { samples: [first, taken], calibration, before, after };
+            let _ = self.batches.try_push(found);
+        }
+        let samples = memory.into_vec();
+        let batches = self.batches.iter().map(|batch| batch.evaluated(&samples)).collect();
+        let taken = TakenSamples {
+            samples,
+            skipped: Vec::new(),
+            missed: 0,
+            dropped,
+            ended,
+            passes: Vec::new(),
+        };
+        Ok((taken, batches))
+    }
+}
+
+/// Times [`Batch::CALIBRATION_CALLS`] system calls.
+fn calibrate<C: Clock>() -> Nanos {
+    // Once for the caches.
+    process::parent_id();
+    let begin = clock::now::<C>();
+    for _ in 0..Batch::CALIBRATION_CALLS {
+        std::hint::black_box(process::parent_id());
+    }
+    clock::now::<C>() - begin
+}
+
+/// The duration of a system call, in nanoseconds: the median of some calibrations.
+pub fn system_call_ns() -> f64 {
+    const TRIALS: usize = 51;
+    let mut trials: Vec<Nanos> = (0..TRIALS).map(|_| calibrate::<Monotonic>()).collect();
+    trials.sort_unstable();
+    trials[TRIALS / 2].as_nanos() as f64 / f64::from(Batch::CALIBRATION_CALLS)
+}
+
+impl Counters {
+    fn read<C: Clock>(
+        record: &mut SchedulingRecord,
+        operation: &dyn Operation,
+        start: Instant<C>,
+    ) -> Result<Self, SysError> {
+        let reading = record.read();
+        let preempted = usage::of_this_thread()?.involuntary_switches;
+        let ran = clock::thread_cpu_time() + operation.time_of_others();
+        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading })
+    }
+}
+
+impl TakenBatch {
+    fn evaluated(&self, samples: &[Sample]) -> Batch {
+        let Self { samples: [first, end], calibration, before, after } = *self;
+        let samples = samples.get(first..end).unwrap_or_default();
+        let mut durations: Vec<Nanos> = samples.iter().map(|sample| sample.latency()).collect();
+        durations.sort_unstable();
+        let more = |of: fn(&Reading) -> Option<Nanos>| {
+            Some(of(&after.reading)?.saturating_sub(of(&before.reading)?))
+        };
+        Batch {
+            at: before.at,
+            count: durations.len() as u32,
+            min: durations.first().copied().unwrap_or_default(),
+            median: durations.get(durations.len() / 2).copied().unwrap_or_default(),
+            calibration,
+            elapsed: after.at - before.at,
+            ran: after.ran.saturating_sub(before.ran),
+            waited: more(|reading| reading.waited),
+            preempted: after.preempted.saturating_sub(before.preempted),
+            steal: more(|reading| reading.steal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
