@@ -76,7 +76,11 @@ impl Unmeasurable {
 
 /// Sets up an operation in the calling thread, which runs on `cpu`; a partner runs there or on the
 /// next of `cpus`.
-pub(crate) fn open(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<Box<dyn Operation>, Unmeasurable> {
+pub(crate) fn open(
+    cost: &CostProbe,
+    cpu: u32,
+    cpus: &CpuList,
+) -> Result<Box<dyn Operation>, Unmeasurable> {
     require_memory(cost)?;
     Ok(match cost.operation {
         Word::Getppid => Box::new(trap::Getppid),

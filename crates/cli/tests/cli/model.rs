@@ -31,7 +31,8 @@ fn event(lines: &str, name: &str) -> Value {
 fn check_quantiles<'v>(estimates: impl Iterator<Item = &'v Value>) {
     let mut before = 0;
     for estimate in estimates {
-        let [low, value, high] = ["low", "value", "high"].map(|key| estimate[key].as_u64().unwrap());
+        let [low, value, high] =
+            ["low", "value", "high"].map(|key| estimate[key].as_u64().unwrap());
         assert!(low <= value && value <= high, "{estimate}");
         assert!(before <= value, "{estimate}");
         before = value;
@@ -53,8 +54,12 @@ fn a_pipeline_is_predicted_and_run_beside_the_prediction() {
     let prediction = event(&lines, "prediction");
     check_quantiles(prediction["quantiles"].as_array().unwrap().iter());
     assert_eq!(prediction["rounds"], 2);
-    let names: Vec<&str> =
-        prediction["parts"].as_array().unwrap().iter().filter_map(|part| part["name"].as_str()).collect();
+    let names: Vec<&str> = prediction["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|part| part["name"].as_str())
+        .collect();
     let expected =
         ["wake-up of read", "read", "read to compute", "compute", "compute to write", "write"];
     assert_eq!(names, expected);

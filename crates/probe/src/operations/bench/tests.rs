@@ -1,7 +1,5 @@
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{
-    Operation as Word, Pages, Partner, PartnerCpu, Sampling, Times, Way,
-};
+use tactus_model::cost::{Operation as Word, Pages, Partner, PartnerCpu, Sampling, Times, Way};
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_sys::affinity;
 
