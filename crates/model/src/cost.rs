@@ -117,14 +117,15 @@ impl CostProbe {
         }
     }
 
-    /// The memory that its blocks and working sets take: of each two, one for either side, or a
-    /// source and a destination.
+    /// The memory that it takes: on each side a working set, and two blocks, a source and a
+    /// destination or what is sent and what is received.
     pub fn memory(&self) -> Bytes {
-        let taken = |(parameter, bytes): (Parameter, Bytes)| {
+        let taken = |parameter: Parameter, bytes: Bytes| {
             if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
         };
-        let each = [(Parameter::WorkingSet, self.working_set), (Parameter::Size, self.size)];
-        Bytes::new(2 * each.map(taken).iter().sum::<u64>())
+        let sides = if self.operation.has_partner() { 2 } else { 1 };
+        let blocks = 2 * taken(Parameter::Size, self.size);
+        Bytes::new(sides * (taken(Parameter::WorkingSet, self.working_set) + blocks))
     }
 
     /// The most memory that operations may take of this much: half of it, since touching more

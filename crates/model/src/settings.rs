@@ -360,7 +360,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
-        about: "Size of a block, e.g. 64KiB: 16B to 1GiB of memory, 512B to 64MiB of a file, a message of 1B to 4MiB",
+        about: "Size of a block, e.g. 64KiB: 16B to 1GiB of memory, 512B to 64MiB of a file, a message of 1B to 1GiB",
         set: |cell, text| put(&mut cost_mut(cell)?.size, text),
         get: |cell| cost_text(cell, Parameter::Size, |cost| cost.size),
     },

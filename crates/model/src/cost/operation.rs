@@ -176,7 +176,7 @@ const IPC: Traits = Traits {
         Parameter::Wait,
         Parameter::PartnerCpu,
     ],
-    sizes: [Bytes::new(1), Bytes::new(4 << 20)],
+    sizes: [Bytes::new(1), Bytes::MAX],
     moves: true,
     amount: Amount::Times(2),
 };
