@@ -41,9 +41,10 @@ pub(crate) fn tables(run: &Run, costs: &RunCosts, width: usize) -> String {
     for section in sections(run, costs) {
         let _ = writeln!(text, "\n{}", section.heading);
         for captioned in section.tables {
-            let caption = captioned.caption;
-            let end = if caption.is_empty() { "" } else { ":\n" };
-            let _ = writeln!(text, "\n{caption}{end}");
+            if !captioned.caption.is_empty() {
+                let _ = write!(text, "\n{}:\n", captioned.caption);
+            }
+            text.push('\n');
             text.push_str(&grid(captioned.table.columns, width));
             for remark in captioned.remarks {
                 text.push_str(&wrapped(&remark, "", width));

@@ -127,7 +127,7 @@ impl<'r> Scope<'r> {
             .flatten()
             .collect();
         let mut captioned =
-            Captioned::new("How costs grow with size: a fixed cost and a rate", growth(&lines));
+            Captioned::new("How costs grow with size, as a fixed cost and a rate", growth(&lines));
         captioned.remarks.push(
             "Lines minimize relative residuals; the worst is shown. Where a test of lack of fit rejects a \
              line and two lines do not fit either, read the table: no fixed cost and no rate describe the \
