@@ -9,7 +9,7 @@ mod parameter;
 use serde::{Deserialize, Serialize};
 
 pub use self::operation::{Amount, Family, Operation, Traits};
-pub use self::parameter::{Pages, Parameter, Partner, PartnerCpu};
+pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, Touch, Wait};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
 
@@ -31,6 +31,12 @@ pub struct CostProbe {
     pub partner_cpu: PartnerCpu,
     /// How much memory each side reads before it hands over.
     pub working_set: Bytes,
+    /// Who touches the bytes of a message.
+    pub touch: Touch,
+    /// The memory of messages.
+    pub buffers: Buffers,
+    /// How a side waits for a message.
+    pub wait: Wait,
 }
 
 impl CostProbe {
@@ -44,12 +50,25 @@ impl CostProbe {
             partner: Partner::Process,
             partner_cpu: PartnerCpu::Same,
             working_set: Bytes::ZERO,
+            touch: Touch::Both,
+            buffers: Buffers::Recycled,
+            wait: Wait::Block,
         }
+    }
+
+    /// How many times as many operations a sample has if both sides spin: a message can then take
+    /// less than the two readings of the clock.
+    const SPUN: u32 = 8;
+
+    /// Whether both sides occupy their CPUs while they wait.
+    pub fn spins(&self) -> bool {
+        self.wait == Wait::Spin && self.operation.takes(Parameter::Wait.word())
     }
 
     /// How many operations a sample has.
     pub fn per_sample(&self) -> u32 {
         let bytes = match self.operation.traits().amount {
+            Amount::Times(times) if self.spins() => return times * Self::SPUN,
             Amount::Times(times) => return times,
             Amount::Bytes(bytes) => bytes,
             Amount::Pages(pages) => pages * self.pages.size().get(),
@@ -104,6 +123,16 @@ mod tests {
         assert_eq!(times(Operation::Recycled, 16), 1024, "at least a page is touched");
         assert_eq!(times(Operation::Recycled, 4 << 20), 1);
         assert_eq!(times(Operation::Getppid, 16), 128, "its size is not used");
+    }
+
+    #[test]
+    fn messages_are_sent_in_turn() {
+        for operation in Operation::ALL.iter().filter(|one| one.traits().family == Family::Ipc) {
+            let blank = CostProbe::blank(TimerProbe::blank());
+            let block = CostProbe { operation: *operation, ..blank };
+            let spin = CostProbe { wait: Wait::Spin, ..block.clone() };
+            assert!([block, spin].iter().all(|cost| cost.per_sample().is_multiple_of(2)));
+        }
     }
 
     #[test]

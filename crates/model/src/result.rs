@@ -1,5 +1,6 @@
 //! The result of one measurement of a cell.
 
+use std::fmt;
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
@@ -326,6 +327,15 @@ pub struct Shortfall {
     /// The command or change that would grant it, if there is one.
     #[serde(alias = "mend")]
     pub fix: Option<String>,
+}
+
+/// One sentence with the reason, and one with the fix if there is one.
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, granted: _, reason, fix } = self;
+        write!(f, "{asked}: {reason}.")?;
+        fix.iter().try_for_each(|fix| write!(f, " fix: {fix}"))
+    }
 }
 
 /// One cell measured in one round.

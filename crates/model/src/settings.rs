@@ -347,7 +347,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "operation",
         of: Some(ProbeKind::Cost),
         value: "OPERATION",
-        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory)",
+        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory); messages to another process by ipc-pipe, ipc-vmsplice, ipc-unix-stream, ipc-unix-datagram, ipc-unix-seqpacket, ipc-tcp, ipc-udp, ipc-message-queue, ipc-memfd, ipc-process-vm-readv, ipc-shared-memory, ipc-shared-eventfd, ipc-io-uring",
         set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
         get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
     },
@@ -355,7 +355,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
-        about: "Size of the block of a memory operation, 16B to 1GiB, e.g. 64KiB",
+        about: "Size of the block of a memory operation, 16B to 1GiB, or of a message, 1B to 4MiB, e.g. 64KiB",
         set: |cell, text| put(&mut cost_mut(cell)?.size, text),
         get: |cell| cost_text(cell, Parameter::Size, |cost| cost.size),
     },
@@ -390,6 +390,30 @@ pub const SETTINGS: &[Setting] = &[
         about: "Memory that each side of a round trip reads before it hands over, 0B to 1GiB",
         set: |cell, text| put(&mut cost_mut(cell)?.working_set, text),
         get: |cell| cost_text(cell, Parameter::WorkingSet, |cost| cost.working_set),
+    },
+    Setting {
+        name: "touch",
+        of: Some(ProbeKind::Cost),
+        value: "WHO",
+        about: "Who touches the bytes of a message: none, write (the sender writes them), read (the receiver reads them), both",
+        set: |cell, text| put(&mut cost_mut(cell)?.touch, text),
+        get: |cell| cost_text(cell, Parameter::Touch, |cost| cost.touch),
+    },
+    Setting {
+        name: "buffers",
+        of: Some(ProbeKind::Cost),
+        value: "KIND",
+        about: "Memory of messages: recycled (the same for all), fresh (new pages for each)",
+        set: |cell, text| put(&mut cost_mut(cell)?.buffers, text),
+        get: |cell| cost_text(cell, Parameter::Buffers, |cost| cost.buffers),
+    },
+    Setting {
+        name: "wait",
+        of: Some(ProbeKind::Cost),
+        value: "WAY",
+        about: "How both sides wait for messages: block (sleep until woken), spin (look again and again, on two CPUs)",
+        set: |cell, text| put(&mut cost_mut(cell)?.wait, text),
+        get: |cell| cost_text(cell, Parameter::Wait, |cost| cost.wait),
     },
     Setting {
         name: "align",
@@ -675,7 +699,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{Operation, Pages, Partner, PartnerCpu};
+    use crate::cost::{Buffers, Operation, Pages, Partner, PartnerCpu, Touch, Wait};
     use crate::interrupted::{Dirt, Interrupted};
     use crate::load::BuiltinLoad;
     use crate::probe::{SleepMethod, TaskKind};
@@ -724,6 +748,9 @@ mod tests {
         check("pages", Pages::ALL);
         check("partner", Partner::ALL);
         check("partner-cpu", PartnerCpu::ALL);
+        check("touch", Touch::ALL);
+        check("buffers", Buffers::ALL);
+        check("wait", Wait::ALL);
         check("block-requests", BlockRequests::ALL);
         check("traced-events", TracedEvents::ALL);
         for setting in ["policy", "load-policy"] {

@@ -1,7 +1,9 @@
 //! The operations of the cost probe, and the loop that measures them.
 
 mod bench;
+mod ipc;
 mod memory;
+mod partner;
 mod switch;
 mod trap;
 
@@ -9,7 +11,7 @@ use tactus_model::bytes::Bytes;
 use tactus_model::cost::{CostProbe, Operation as Word, Pages};
 use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
-use tactus_sys::SysError;
+use tactus_sys::{Errno, SysError};
 
 pub(crate) use self::bench::{Bench, Repetition};
 
@@ -48,6 +50,9 @@ pub(crate) enum Unmeasurable {
         /// What is available, in megabytes.
         available: u64,
     },
+    /// The other process failed.
+    #[error("the other process failed: {0}")]
+    Partner(Errno),
     /// A call failed.
     #[error(transparent)]
     System(#[from] SysError),
@@ -55,7 +60,7 @@ pub(crate) enum Unmeasurable {
 
 impl Unmeasurable {
     /// What the user can do about it.
-    pub(crate) const fn hint(self) -> Option<&'static str> {
+    pub(crate) fn hint(self) -> Option<&'static str> {
         match self {
             Self::OneCpu => Some("use partner-cpu = \"same\", or more CPUs"),
             Self::NoHugePages => Some(
@@ -63,7 +68,20 @@ impl Unmeasurable {
                  pages = \"normal\"",
             ),
             Self::NoMemory { .. } => Some("use a smaller size"),
-            Self::System(_) => None,
+            Self::Partner(Errno::PERM) => {
+                Some("run as root, or: sysctl -w kernel.yama.ptrace_scope=0")
+            }
+            Self::Partner(_) => None,
+            Self::System(SysError { call, errno }) => match (call, errno) {
+                ("mq_open", Errno::MFILE) => Some("ulimit -q unlimited, or use a smaller size"),
+                ("mq_open", Errno::INVAL) => {
+                    Some("sysctl -w fs.mqueue.msgsize_max=4194304, or use a smaller size")
+                }
+                (_, Errno::MSGSIZE | Errno::NOBUFS) => {
+                    Some("use a smaller size, or a transport without packets")
+                }
+                _ => None,
+            },
         }
     }
 }
@@ -86,6 +104,19 @@ fn open(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<Box<dyn Operation>
         | Word::MemoryCopyStreaming
         | Word::FirstTouch
         | Word::Recycled => memory::open(cost)?,
+        Word::IpcPipe
+        | Word::IpcVmsplice
+        | Word::IpcUnixStream
+        | Word::IpcUnixDatagram
+        | Word::IpcUnixSeqpacket
+        | Word::IpcTcp
+        | Word::IpcUdp
+        | Word::IpcMessageQueue
+        | Word::IpcMemfd
+        | Word::IpcProcessVmReadv
+        | Word::IpcSharedMemory
+        | Word::IpcSharedEventfd
+        | Word::IpcIoUring => ipc::open(cost, cpu, cpus)?,
     })
 }
 

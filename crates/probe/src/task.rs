@@ -168,13 +168,20 @@ impl Unable {
 
 impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
-        Self { reason: error.to_string(), hint: None }
+        match error.call {
+            "io_uring_setup" => Self::refused(&Asked::IoUring, error),
+            "bpf" => Self::refused(&Asked::Bpf, error),
+            _ => Self { reason: error.to_string(), hint: None },
+        }
     }
 }
 
 impl From<Unmeasurable> for Unable {
     fn from(error: Unmeasurable) -> Self {
-        Self { reason: error.to_string(), hint: error.hint().map(str::to_owned) }
+        match (error, error.hint()) {
+            (Unmeasurable::System(error), None) => Self::from(error),
+            (_, hint) => Self { reason: error.to_string(), hint: hint.map(str::to_owned) },
+        }
     }
 }
 
@@ -388,11 +395,7 @@ impl<'a> Task<'a> {
     fn open(&self, interrupted: Option<&Program>) -> Result<Box<dyn Facility>, Unable> {
         let events = usize::try_from(self.samples_at_most()).unwrap_or(usize::MAX);
         let preparing = interrupted.map(|program| program.preparing(self.probe.dirt, events));
-        facility::open(self.probe, preparing.transpose()?).map_err(|error| match error.call {
-            "io_uring_setup" => Unable::refused(&Asked::IoUring, error),
-            "bpf" => Unable::refused(&Asked::Bpf, error),
-            _ => Unable::from(error),
-        })
+        Ok(facility::open(self.probe, preparing.transpose()?)?)
     }
 
     fn samples_at_most(&self) -> u64 {

@@ -6,7 +6,9 @@ use std::fmt::Write;
 
 use askama::Template;
 use tactus_model::cell::Cell;
-use tactus_model::cost::{CostProbe, Family, Operation, Pages, Partner, PartnerCpu};
+use tactus_model::cost::{
+    Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
+};
 use tactus_model::run::Run;
 use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::{Contamination, CostRow, RunCosts};
@@ -84,6 +86,7 @@ const fn heading(family: Family) -> &'static str {
         Family::Trap => "Entering the kernel",
         Family::Switch => "Round trips to another thread or process",
         Family::Memory => "Moving and getting memory",
+        Family::Ipc => "Handing a message over to another process",
     }
 }
 
@@ -125,8 +128,31 @@ pub(crate) fn name(run: &Run, row: &CostRow) -> String {
     if takes("working-set") && cost.working_set.get() > 0 {
         parts.push(format!("reads {}", cost.working_set));
     }
+    parts.extend(of_messages(cost));
     parts.extend(axes(run, cell));
     parts.join(", ")
+}
+
+/// What distinguishes messages that not both sides touch, that have fresh buffers, or whose sides
+/// spin; empty for other operations.
+fn of_messages(cost: &CostProbe) -> Vec<String> {
+    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let touched = match cost.touch {
+        Touch::None => Some("untouched"),
+        Touch::Write => Some("written only"),
+        Touch::Read => Some("read only"),
+        Touch::Both => None,
+    };
+    let fresh = (cost.buffers == Buffers::Fresh).then_some("fresh buffers");
+    [
+        touched.filter(|_| takes(Parameter::Touch)),
+        fresh.filter(|_| takes(Parameter::Buffers)),
+        cost.spins().then_some("spinning"),
+    ]
+    .into_iter()
+    .flatten()
+    .map(str::to_owned)
+    .collect()
 }
 
 /// The values of the axes that are not settings of operations.
@@ -347,8 +373,8 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
     });
     let explained = "The floor is the shortest sample, the median that of batches of a millisecond, with \
         its interval over processes and batches. A round trip has two \
-        switches, on one CPU unless the name says otherwise. Rates are in \
-        decimal units; a copy counts its bytes once.";
+         switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
+         equal messages. Rates are in decimal units; a copy counts its bytes once.";
     [contaminated, autogroup, tails]
         .into_iter()
         .flatten()

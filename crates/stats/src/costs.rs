@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
-use tactus_model::cost::{CostProbe, Family, Operation, PartnerCpu, Traits};
+use tactus_model::cost::{CostProbe, Family, Parameter, PartnerCpu, Traits};
 use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
@@ -265,15 +265,13 @@ impl Guard {
     /// The same with a partner, since the CPU time of the switches themselves is not exact.
     const FOREIGN_MAX_SHARED: f64 = 0.1;
 
-    const fn of(cost: &CostProbe) -> Self {
-        match (cost.operation, cost.partner_cpu) {
-            (Operation::Pipe | Operation::Futex | Operation::Eventfd, PartnerCpu::Other) => {
+    fn of(cost: &CostProbe) -> Self {
+        match cost.partner_cpu {
+            _ if cost.spins() || !cost.operation.has_partner() => Self::Alone,
+            PartnerCpu::Other if cost.operation.takes(Parameter::PartnerCpu.word()) => {
                 Self::Sleeping
             }
-            (Operation::Pipe | Operation::Futex | Operation::Eventfd | Operation::Yield, _) => {
-                Self::Shared
-            }
-            _ => Self::Alone,
+            _ => Self::Shared,
         }
     }
 

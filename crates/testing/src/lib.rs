@@ -22,6 +22,10 @@
 //! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
+mod sleeper;
+
+pub use sleeper::Sleeper;
+
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -13,6 +13,8 @@ keywords! {
         Switch = "switch",
         /// Moving data within memory.
         Memory = "memory",
+        /// Handing data over to another process.
+        Ipc = "ipc",
     }
 }
 
@@ -51,6 +53,32 @@ keywords! {
         FirstTouch = "first-touch",
         /// Writing to each page of memory that is used again.
         Recycled = "recycled",
+        /// A message through a pipe(7).
+        IpcPipe = "ipc-pipe",
+        /// A message whose pages vmsplice(2) puts into a pipe, where they are read.
+        IpcVmsplice = "ipc-vmsplice",
+        /// A message through a stream socket of unix(7).
+        IpcUnixStream = "ipc-unix-stream",
+        /// A datagram through a socket of unix(7).
+        IpcUnixDatagram = "ipc-unix-datagram",
+        /// A message through a sequenced-packet socket of unix(7).
+        IpcUnixSeqpacket = "ipc-unix-seqpacket",
+        /// A message through a connection of tcp(7) over the loopback interface.
+        IpcTcp = "ipc-tcp",
+        /// A datagram of udp(7) over the loopback interface.
+        IpcUdp = "ipc-udp",
+        /// A message through a POSIX message queue: mq_overview(7).
+        IpcMessageQueue = "ipc-message-queue",
+        /// A message in a memfd_create(2) file whose descriptor is passed through a socket.
+        IpcMemfd = "ipc-memfd",
+        /// A message that the receiver copies from the sender by process_vm_readv(2).
+        IpcProcessVmReadv = "ipc-process-vm-readv",
+        /// A message in shared memory, announced by futex(2); if it spins, by a word alone.
+        IpcSharedMemory = "ipc-shared-memory",
+        /// A message in shared memory, announced by eventfd(2).
+        IpcSharedEventfd = "ipc-shared-eventfd",
+        /// A message through a stream socket of unix(7), by requests of io_uring(7).
+        IpcIoUring = "ipc-io-uring",
     }
 }
 
@@ -114,6 +142,23 @@ const MEMORY: Traits = Traits {
     amount: Amount::Bytes(1 << 20),
 };
 
+/// What all ways of handing a message over have in common. Both sides send in turn, so a sample is
+/// half of one or several round trips: what sockperf and iceoryx2's benchmarks call one way.
+const IPC: Traits = Traits {
+    family: Family::Ipc,
+    unit: "message",
+    takes: &[
+        Parameter::Size,
+        Parameter::Touch,
+        Parameter::Buffers,
+        Parameter::Wait,
+        Parameter::PartnerCpu,
+    ],
+    sizes: [Bytes::new(1), Bytes::new(4 << 20)],
+    moves: true,
+    amount: Amount::Times(2),
+};
+
 impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
@@ -135,6 +180,20 @@ impl Operation {
             | Self::MemoryCopyStreaming => MEMORY,
             Self::FirstTouch => Traits { moves: false, amount: Amount::Times(1), ..MEMORY },
             Self::Recycled => Traits { moves: false, amount: Amount::Pages(1024), ..MEMORY },
+
+            Self::IpcPipe
+            | Self::IpcVmsplice
+            | Self::IpcUnixStream
+            | Self::IpcUnixDatagram
+            | Self::IpcUnixSeqpacket
+            | Self::IpcTcp
+            | Self::IpcUdp
+            | Self::IpcMessageQueue
+            | Self::IpcMemfd
+            | Self::IpcProcessVmReadv
+            | Self::IpcSharedMemory
+            | Self::IpcSharedEventfd
+            | Self::IpcIoUring => IPC,
         }
     }
 
@@ -147,6 +206,6 @@ impl Operation {
 
     /// Whether it has a partner.
     pub fn has_partner(self) -> bool {
-        self.traits().family == Family::Switch
+        matches!(self.traits().family, Family::Switch | Family::Ipc)
     }
 }

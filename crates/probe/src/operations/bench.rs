@@ -18,8 +18,9 @@ use tactus_sys::{Errno, SysError, clock, process, usage};
 use super::{Operation, Unmeasurable};
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
-/// The shortest sample for which there is memory: no operation is faster.
-const SAMPLE_MIN: Nanos = Nanos::from_micros(1);
+/// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
+/// each other, or spin on two CPUs, take less than a microsecond.
+const SAMPLE_MIN: Nanos = Nanos::from_nanos(250);
 /// The shortest batch.
 const BATCH_MIN: Nanos = Nanos::from_millis(1);
 /// The most batches of a window, which are then longer.
