@@ -5,6 +5,7 @@
 //! machine affects both sides of all rows.
 
 mod perf;
+mod sockperf;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +20,7 @@ use tactus_stats::modes::Modes;
 use crate::cyclictest::{interval_of_median, median, steal_ticks};
 
 /// All rows; a peer has a file with its own.
-const ROWS: &[&[Row]] = &[perf::ROWS];
+const ROWS: &[&[Row]] = &[perf::ROWS, sockperf::ROWS];
 
 const SEED: u64 = 1;
 /// Fewer pairs in one mode of the machine show nothing.

@@ -155,7 +155,8 @@ fn of_messages(cost: &CostProbe) -> Vec<String> {
     .collect()
 }
 
-/// The values of the axes that are not settings of operations.
+/// The values of the axes that are not settings of operations, where they differ from those of the
+/// first cell.
 fn axes(run: &Run, cell: &Cell) -> Vec<String> {
     let cells = &run.header.plan.cells;
     let texts: [fn(&Cell) -> String; 4] = [
@@ -164,8 +165,9 @@ fn axes(run: &Run, cell: &Cell) -> Vec<String> {
         |cell| cell.policy.cpus.to_string(),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
-    let varies = |of: &&fn(&Cell) -> String| cells.iter().any(|other| of(other) != of(cell));
-    texts.iter().filter(varies).map(|of| of(cell)).collect()
+    let differs =
+        |of: &&fn(&Cell) -> String| cells.first().is_some_and(|first| of(first) != of(cell));
+    texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 
 /// A cost, with three digits.
