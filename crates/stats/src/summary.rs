@@ -67,13 +67,14 @@ fn blocks(samples: &[Sample], window: Nanos) -> Vec<Histogram> {
     let count = window.as_nanos().div_ceil(length.as_nanos()) as usize;
     let mut blocks = vec![Histogram::default(); count];
     let mut histogram = LatencyHistogram::new();
-    for (index, stretch) in stretches(samples, length) {
+    // Due times lie within the window, but the last block also takes those that the caller's
+    // rounding puts after it, and an operation of a batch that began within the window.
+    let index =
+        |sample: &Sample| (sample.due.div_floor(length) as usize).min(count.saturating_sub(1));
+    for stretch in samples.chunk_by(|a, b| index(a) == index(b)) {
         histogram.clear();
         stretch.iter().for_each(|sample| histogram.record(sample.latency()));
-        // Due times lie within the window; the last block also takes due times that the
-        // caller's rounding puts after it.
-        let index = (index as usize).min(count.saturating_sub(1));
-        if let Some(block) = blocks.get_mut(index) {
+        if let Some(block) = blocks.get_mut(index(&stretch[0])) {
             *block = histogram.to_record();
         }
     }
@@ -171,6 +172,13 @@ mod tests {
             prop_assert!(latencies.is_sorted_by(|a, b| a >= b));
             prop_assert_eq!(latencies.first().copied().unwrap_or_default(), Nanos::from_nanos(max));
         }
+    }
+
+    #[test]
+    fn a_sample_that_begins_after_the_window_is_added_to_the_last_block() {
+        let samples = every_millisecond(&[5; 303]);
+        let blocks = summarise(&samples, Nanos::from_millis(300)).blocks;
+        assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), 303);
     }
 
     #[test]
