@@ -9,6 +9,7 @@ pub const EXPERIMENTS: [(&str, &str); 23] = [
     ("costs", include_str!("../../../experiments/costs.toml")),
     ("costs-ipc", include_str!("../../../experiments/costs-ipc.toml")),
     ("costs-quick", include_str!("../../../experiments/costs-quick.toml")),
+    ("costs-file", include_str!("../../../experiments/costs-file.toml")),
     ("preemption", include_str!("../../../experiments/preemption.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     (

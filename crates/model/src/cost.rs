@@ -3,11 +3,15 @@
 //! [`Operation`] is the table: an operation is a word, a row of [`Operation::traits`], and its code
 //! in `tactus_probe`. Everything else (plans, options, tables, pages) follows from the row.
 
+mod file;
+mod image;
 mod operation;
 mod parameter;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::file::{Advice, Cache, Directory, FileReads, QueueDepth};
+pub use self::image::Image;
 pub use self::operation::{Amount, Family, Operation, Traits};
 pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, Touch, Wait};
 use crate::bytes::Bytes;
@@ -37,6 +41,15 @@ pub struct CostProbe {
     pub buffers: Buffers,
     /// How a side waits for a message.
     pub wait: Wait,
+    /// The file that it reads.
+    #[serde(default)]
+    pub file: FileReads,
+    /// The image that it draws.
+    #[serde(default)]
+    pub image: Image,
+    /// Whether a thread of the lowest priority counts while the task's CPU is idle.
+    #[serde(default)]
+    pub idle_count: bool,
 }
 
 impl CostProbe {
@@ -53,6 +66,9 @@ impl CostProbe {
             touch: Touch::Both,
             buffers: Buffers::Recycled,
             wait: Wait::Block,
+            file: FileReads::BLANK,
+            image: Image::OF_THE_PAPER,
+            idle_count: false,
         }
     }
 
@@ -75,6 +91,13 @@ impl CostProbe {
         };
         let times = (bytes / self.size.get().max(self.unit_size())).max(1);
         u32::try_from(times).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it waits for something that is neither the task nor its partner: a disk.
+    pub fn waits_for_disk(&self) -> bool {
+        let Traits { family, takes, .. } = self.operation.traits();
+        // Direct reads have no cache.
+        family == Family::File && (self.file.is_cold() || !takes.contains(&Parameter::Cache))
     }
 
     /// The least memory that an operation has an effect on.
@@ -103,7 +126,12 @@ impl CostProbe {
 
     /// The bytes that one operation moves; `None` if it moves none.
     pub fn moved(&self) -> Option<Bytes> {
-        self.operation.traits().moves.then_some(self.size)
+        let Traits { moves, takes, .. } = self.operation.traits();
+        let size = match takes.contains(&Parameter::Image) {
+            true => self.image.bytes(),
+            false => self.size,
+        };
+        moves.then_some(size)
     }
 }
 

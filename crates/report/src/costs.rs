@@ -7,7 +7,7 @@ use std::fmt::Write;
 use askama::Template;
 use tactus_model::cell::Cell;
 use tactus_model::cost::{
-    Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
+    Advice, Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
 };
 use tactus_model::run::Run;
 use tactus_stats::costs::differences::Difference;
@@ -87,6 +87,8 @@ const fn heading(family: Family) -> &'static str {
         Family::Switch => "Round trips to another thread or process",
         Family::Memory => "Moving and getting memory",
         Family::Ipc => "Handing a message over to another process",
+        Family::File => "Reading files",
+        Family::Display => "Drawing images on a display",
     }
 }
 
@@ -129,6 +131,7 @@ pub(crate) fn name(run: &Run, row: &CostRow) -> String {
         parts.push(format!("reads {}", cost.working_set));
     }
     parts.extend(of_messages(cost));
+    parts.extend(source(cost));
     parts.extend(axes(run, cell));
     parts.join(", ")
 }
@@ -153,6 +156,21 @@ fn of_messages(cost: &CostProbe) -> Vec<String> {
     .flatten()
     .map(str::to_owned)
     .collect()
+}
+
+/// What is read, and how, or what is drawn.
+fn source(cost: &CostProbe) -> Vec<String> {
+    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let file = &cost.file;
+    let parts = [
+        takes(Parameter::Image).then(|| cost.image.to_string()),
+        takes(Parameter::Cache).then(|| file.cache.to_string()),
+        (takes(Parameter::Advice) && file.advice != Advice::None)
+            .then(|| format!("{} advice", file.advice)),
+        takes(Parameter::QueueDepth).then(|| format!("depth {}", file.queue_depth)),
+        (takes(Parameter::IdleCount) && cost.idle_count).then(|| "idle time counted".to_owned()),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// The values of the axes that are not settings of operations, where they differ from those of the
@@ -223,8 +241,14 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
         columns.push(cpu.meaning(meaning).dispensable(3));
     }
     if has_rate {
-        columns
-            .push(Column::of("rate", rows, |row| rate(row)).meaning("bytes of a block per median"));
+        columns.push(
+            Column::of("rate", rows, |row| rate(row))
+                .meaning("bytes of a block per median; of a file, per mean"),
+        );
+    }
+    if rows.iter().any(|row| row.cost.used_ns.is_some()) {
+        let used = Column::of("CPU used", rows, |row| optional(row.cost.used_ns));
+        columns.push(used.meaning("CPU time on the task's CPU, by counting idle time"));
     }
     columns.extend([
         Column::of("A/A", rows, |row| Entry::optional(row.cost.noise_floor.map(percent)))
@@ -247,12 +271,9 @@ fn waits(rows: &[&CostRow]) -> bool {
 
 /// The bytes moved per second, in decimal units.
 fn rate(row: &CostRow) -> Entry {
-    match row.moved {
-        Some(bytes) if row.cost.typical_ns > 0.0 => {
-            let per_second = bytes.get() as f64 / row.cost.typical_ns * 1e9;
-            Entry::number(format::byte_rate(per_second), per_second as u64)
-        }
-        _ => Entry::empty(),
+    match row.bytes_per_second() {
+        Some(rate) => Entry::number(format::byte_rate(rate), rate as u64),
+        None => Entry::empty(),
     }
 }
 
@@ -414,6 +435,7 @@ mod tests {
                     waited: Some(Nanos::ZERO),
                     preempted: 0,
                     steal: Some(Nanos::ZERO),
+                    ..Batch::default()
                 };
                 task.batches = (0..20).map(batch).collect();
                 let samples: LatencyHistogram = task

@@ -19,6 +19,7 @@ pub mod doorbell;
 pub mod error;
 pub mod facts;
 pub mod file_mapping;
+pub mod file_ring;
 pub mod filesystem;
 pub mod fork;
 pub mod gpio;
