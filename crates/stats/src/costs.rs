@@ -111,6 +111,12 @@ impl CostRow {
         self.moved.or_else(|| self.settings.get("size")?.parse().ok())
     }
 
+    /// Whether its typical cost describes it: most blocks of a cold file were read ahead, and a few
+    /// wait for the disk.
+    fn is_typical(&self) -> bool {
+        !self.has("cache", "cold")
+    }
+
     fn has(&self, setting: &str, value: &str) -> bool {
         self.settings.get(setting).is_some_and(|known| known == value)
     }
@@ -128,7 +134,7 @@ impl CostRow {
 /// How the cost of each operation grows that was measured with several sizes.
 fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| row.size().is_some()) {
+    for row in rows.iter().filter(|row| row.size().is_some() && row.is_typical()) {
         match groups.iter_mut().find(|group| group[0].differs_only_in(row, &SIZES)) {
             Some(group) => group.push(row),
             None => groups.push(vec![row]),

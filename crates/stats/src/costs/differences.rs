@@ -7,7 +7,7 @@ use super::resample::{Estimate, estimate};
 
 /// The changes that people ask for: a setting, and the values from which and to which it changes.
 /// Waiting by sleep and by spinning are not among them: they do not compete for the same use.
-const CHANGES: [[&str; 3]; 9] = [
+const CHANGES: [[&str; 3]; 8] = [
     ["operation", "gettime-syscall", "gettime"],
     ["operation", "recycled", "first-touch"],
     ["operation", "memory-copy", "memory-copy-unaligned"],
@@ -16,7 +16,6 @@ const CHANGES: [[&str; 3]; 9] = [
     ["partner-cpu", "same", "other"],
     ["pages", "normal", "huge"],
     ["buffers", "recycled", "fresh"],
-    ["cache", "warm", "cold"],
 ];
 
 /// What a change of one setting adds to a cost.

@@ -101,7 +101,7 @@ const fn competes(family: Family) -> bool {
 pub(super) fn rankings(rows: &[CostRow]) -> Vec<Ranking> {
     let without: Vec<&str> = SIZES.into_iter().chain(["operation"]).collect();
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| competes(row.family)) {
+    for row in rows.iter().filter(|row| competes(row.family) && row.is_typical()) {
         let belongs = |group: &&mut Vec<&CostRow>| {
             group[0].family == row.family && group[0].differs_only_in(row, &without)
         };
