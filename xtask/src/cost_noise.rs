@@ -1,4 +1,4 @@
-//! How well `tactus costs` tells differences: the noise floor of each operation, and the smallest
+//! How small differences `tactus costs` finds: the noise floor of each operation, and the smallest
 //! difference that five minutes of its processes find.
 
 use std::path::Path;
