@@ -43,9 +43,10 @@ pub(crate) fn tables(run: &Run, costs: &RunCosts, width: usize) -> String {
     for section in sections(run, costs) {
         let _ = writeln!(text, "\n{}", section.heading);
         for captioned in section.tables {
-            let caption = captioned.caption;
-            let end = if caption.is_empty() { "" } else { ":\n" };
-            let _ = writeln!(text, "\n{caption}{end}");
+            if !captioned.caption.is_empty() {
+                let _ = write!(text, "\n{}:\n", captioned.caption);
+            }
+            text.push('\n');
             text.push_str(&grid(captioned.table.columns, width));
             for remark in captioned.remarks {
                 text.push_str(&wrapped(&remark, "", width));
@@ -172,7 +173,8 @@ fn source(cost: &CostProbe) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// The values of the axes that are not settings of operations.
+/// The values of the axes that are not settings of operations, where they differ from those of the
+/// first cell.
 fn axes(run: &Run, cell: &Cell) -> Vec<String> {
     let cells = &run.header.plan.cells;
     let texts: [fn(&Cell) -> String; 4] = [
@@ -181,8 +183,9 @@ fn axes(run: &Run, cell: &Cell) -> Vec<String> {
         |cell| cell.policy.cpus.to_string(),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
-    let varies = |of: &&fn(&Cell) -> String| cells.iter().any(|other| of(other) != of(cell));
-    texts.iter().filter(varies).map(|of| of(cell)).collect()
+    let differs =
+        |of: &&fn(&Cell) -> String| cells.first().is_some_and(|first| of(first) != of(cell));
+    texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 
 /// A cost, with three digits.

@@ -111,6 +111,12 @@ impl CostRow {
         self.moved.or_else(|| self.settings.get("size")?.parse().ok())
     }
 
+    /// Whether its typical cost describes it: most blocks of a cold file were read ahead, and a few
+    /// wait for the disk.
+    fn is_typical(&self) -> bool {
+        !self.has("cache", "cold")
+    }
+
     fn has(&self, setting: &str, value: &str) -> bool {
         self.settings.get(setting).is_some_and(|known| known == value)
     }
@@ -128,7 +134,7 @@ impl CostRow {
 /// How the cost of each operation grows that was measured with several sizes.
 fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| row.size().is_some()) {
+    for row in rows.iter().filter(|row| row.size().is_some() && row.is_typical()) {
         match groups.iter_mut().find(|group| group[0].differs_only_in(row, &SIZES)) {
             Some(group) => group.push(row),
             None => groups.push(vec![row]),
@@ -492,13 +498,18 @@ const PAIRS: usize = 1000;
 /// processes as `typical` has values, stay in 95 of 100 cases: of the medians of two samples drawn
 /// from the processes with replacement. `None` with fewer than three processes.
 pub fn noise_floor(typical: &[f64]) -> Option<f64> {
+    noise_floor_of(typical, typical.len())
+}
+
+/// The same for two measurements with this many processes each.
+pub fn noise_floor_of(typical: &[f64], processes: usize) -> Option<f64> {
     if typical.len() < 3 || typical.iter().any(|cost| *cost <= 0.0) {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
     let mut differences: Vec<f64> = (0..PAIRS)
         .map(|_| {
-            let [one, other] = [(); 2].map(|()| drawn_median(typical, &mut random));
+            let [one, other] = [(); 2].map(|()| drawn_median(typical, processes, &mut random));
             (one / other).ln().abs()
         })
         .collect();
@@ -704,5 +715,8 @@ pub(crate) mod tests {
         assert!((0.19..=0.21).contains(&floor), "{floor}");
         let quiet = noise_floor(&[100.0, 100.2, 100.1, 99.9, 100.0]).unwrap();
         assert!(quiet < 0.004, "{quiet}");
+        let costs: Vec<f64> = (0..40).map(|n| 100.0 + f64::from(n % 8)).collect();
+        let [few, many] = [5, 500].map(|processes| noise_floor_of(&costs, processes).unwrap());
+        assert!(many < few / 3.0, "more processes find smaller differences: {few} {many}");
     }
 }
