@@ -464,7 +464,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "image",
         of: Some(ProbeKind::Cost),
         value: "SIZE",
-        about: "Width, height and bytes per pixel of the image that is drawn: 160x120x1; 500x500x4",
+        about: "Width, height and bytes per pixel of the image that is drawn: 80x60x4; 500x500x4",
         set: |cell, text| put(&mut cost_mut(cell)?.image, text),
         get: |cell| cost_text(cell, Parameter::Image, |cost| cost.image),
     },
