@@ -178,7 +178,8 @@ fn load_beside(
     Ok(Some(child))
 }
 
-fn median(values: &[f64]) -> f64 {
+/// The median.
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -186,7 +187,7 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// The 95 % interval of the median, by bootstrap over the pairs.
-fn interval_of_median(values: &[f64], random: &mut SplitMix64) -> (f64, f64) {
+pub(crate) fn interval_of_median(values: &[f64], random: &mut SplitMix64) -> (f64, f64) {
     const RESAMPLES: usize = 2000;
     let mut medians: Vec<f64> = (0..RESAMPLES)
         .map(|_| {

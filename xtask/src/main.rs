@@ -4,12 +4,16 @@
 mod analysis_speed;
 mod attacks;
 mod c_library;
+mod chore_guest;
+mod cost_noise;
 mod coverage;
 mod cyclictest;
 mod dist;
 mod fifo_peers;
 mod floor;
 mod generated;
+mod gpio;
+mod peers;
 mod rt_faults;
 mod rtkit;
 mod timerlat;
@@ -52,8 +56,16 @@ usage: cargo xtask CHORE
                       clock, and let the loop panic and hang, 20 s each or as given, beside undisturbed
                       blocks; print the deadlines kept, items lost and times to recover, and how soon
                       100 hung threads are demoted (root, two CPUs)
+  rt-faults --guests [KERNEL [--seconds S]]
+                      set the clock, swap, and unplug CPUs beside the same loop, in guests with this kernel
+                      or Debian's cloud kernel, 2 s each or as given (minutes; qemu, musl target)
   fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
                       each or as given (root, two CPUs; builds 60 crates the first time)
+  cost-noise [ROUNDS] the A/A noise floor of each operation of `tactus costs`, and the smallest difference
+                      that five minutes find, from 20 processes of each or as given (minutes)
+  peers [NAME]        what operations cost by `tactus costs` and by other tools (perf bench, …), in pairs
+                      of fresh processes; only the rows whose quantity or tool contains NAME (root, two
+                      CPUs, the tools; minutes)
   fifo-peers messages [BLOCKS]
                       compare a message in shared memory, one way, with iceoryx2, both spinning
                       (two CPUs)
@@ -63,6 +75,8 @@ usage: cargo xtask CHORE
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
+  gpio [KERNEL]       edges of a simulated GPIO line wake an event thread in a guest: each is served or
+                      counted, in deterministic time (minutes)
   floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -79,6 +93,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
+        ["gpio"] => gpio::check(&repository(), None)?,
+        ["gpio", kernel] => gpio::check(&repository(), Some(kernel))?,
         ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,
         ["timerlat", kernel, load] => {
             timerlat::compare(&repository(), kernel, load, "exact:125")?;
@@ -90,6 +106,11 @@ fn main() -> anyhow::Result<ExitCode> {
         ["attacks", "--seconds", seconds] => attacks::run(&repository(), seconds)?,
         ["rt-faults"] => rt_faults::run(&repository(), "20")?,
         ["rt-faults", "--seconds", seconds] => rt_faults::run(&repository(), seconds)?,
+        ["rt-faults", "--guests"] => rt_faults::in_guests(&repository(), "debian-cloud", "2")?,
+        ["rt-faults", "--guests", kernel] => rt_faults::in_guests(&repository(), kernel, "2")?,
+        ["rt-faults", "--guests", kernel, "--seconds", seconds] => {
+            rt_faults::in_guests(&repository(), kernel, seconds)?;
+        }
         ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
@@ -102,6 +123,10 @@ fn main() -> anyhow::Result<ExitCode> {
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
         ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,
         ["floor", ref options @ ..] => floor::run(options)?,
+        ["cost-noise"] => cost_noise::measure(&repository(), "20")?,
+        ["cost-noise", rounds] => cost_noise::measure(&repository(), rounds)?,
+        ["peers"] => peers::compare(&repository(), "")?,
+        ["peers", named] => peers::compare(&repository(), named)?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");

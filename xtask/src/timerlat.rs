@@ -4,21 +4,12 @@
 //! kernel's paths is in the figures, so they are compared to the nanosecond: first of the
 //! same wakeups, which timerlat measured while we recorded them, then of wakeups of our own.
 
-use std::fs;
-use std::io::BufReader;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 use tactus_explain::segments::Segment;
 use tactus_explain::{Origin, ProbeTask, WitnessedSample, witness};
-use tactus_guests::archive::Archive;
-use tactus_guests::emulator::Emulator;
-use tactus_guests::machine::{ARCHIVE_FILE, Accelerator, KERNEL_FILE, Machine, REQUEST_FILE};
-use tactus_guests::{STATIC_TARGET, machine};
-use tactus_kernels::{Kernel, Kernels};
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::facts::MachineFacts;
@@ -30,24 +21,19 @@ use tactus_model::time::{Instant, Nanos};
 use tactus_model::traced::TracedStretch;
 use tactus_record::file::RecordingFile;
 use tactus_stats::LatencyHistogram;
-use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError, parse};
+use tactus_wire::parse;
 
-const SEED: u64 = 1;
+use crate::chore_guest::{SEED, twice};
 
 /// Boots the guest twice, compares the outputs, and prints the results of timerlat and ours.
 pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyhow::Result<()> {
     let cell = cell(kernel, load, time)?;
     let guest = cell.target.guest().context("a guest")?;
     ensure!(guest.time.is_exact(), "compare two tools in deterministic time: exact, exact:125");
-    let found = Kernels::new("/boot", cache()?).find(&guest.kernel.source)?;
     let turn = tactus_model::experiment::Turn { cell: 0, round: 0 };
     let request = CellRequest { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };
     let request = format!("{}\n", serde_json::to_string(&request)?);
-    let archive = archive(&program(root)?);
-    let machine = Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
-    let first = boot(&found, &archive, &request, &machine)?;
-    let second = boot(&found, &archive, &request, &machine)?;
-    ensure!(first == second, "the outputs of two boots differ");
+    let (found, first) = twice(root, "timerlat", guest, &request)?;
 
     let bytes: usize = first.iter().map(|line| line.len() + 1).sum();
     println!(
@@ -71,71 +57,6 @@ fn cell(kernel: &str, load: &str, time: &str) -> anyhow::Result<Cell> {
     );
     let plan = Experiment::parse(&text)?.plan(&Overrides::default())?;
     plan.cells.into_iter().next().context("a cell")
-}
-
-/// Where `tactus lab` keeps the kernels that it fetched.
-fn cache() -> anyhow::Result<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    Ok(cache.or_else(home).context("HOME is not set")?.join("tactus/kernels"))
-}
-
-/// Builds the program that the guest runs.
-fn program(root: &Path) -> anyhow::Result<Vec<u8>> {
-    let built = Command::new("cargo")
-        .args(["build", "--release", "--locked", "-p", "tactus-guest", "--example", "timerlat"])
-        .args(["--target", STATIC_TARGET])
-        .current_dir(root)
-        .status()
-        .context("cargo")?;
-    ensure!(
-        built.success(),
-        "the guest's program does not build; rustup target add {STATIC_TARGET}"
-    );
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    Ok(fs::read(target.join(STATIC_TARGET).join("release/examples/timerlat"))?)
-}
-
-fn archive(program: &[u8]) -> Vec<u8> {
-    let directories = ["dev", "proc", "sys", "tmp", "bin"];
-    let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
-    let archive = archive
-        .device("dev/console", 5, 1)
-        .program("bin/tactus", program)
-        .link("init", "bin/tactus")
-        .link("bin/true", "tactus");
-    archive.finish()
-}
-
-/// Boots a guest and returns the lines of its output.
-fn boot(
-    kernel: &Kernel,
-    archive: &[u8],
-    request: &str,
-    machine: &Machine<'_>,
-) -> anyhow::Result<Vec<String>> {
-    let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
-    let directory = tempfile::tempdir()?;
-    fs::write(directory.path().join(ARCHIVE_FILE), archive)?;
-    fs::write(directory.path().join(REQUEST_FILE), request)?;
-    symlink(fs::canonicalize(&kernel.path)?, directory.path().join(KERNEL_FILE))?;
-    let mut child = emulator.start(directory.path(), &machine.arguments())?;
-    let output = BufReader::new(child.stdout.take().context("the emulator has no output")?);
-    let mut output = MessageReader::new(output, MESSAGE_LIMIT);
-    let mut lines = Vec::new();
-    loop {
-        match output.read_line() {
-            Ok(line) => lines.push(line),
-            Err(WireError::Closed) => break,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    child.wait()?;
-    if lines.is_empty() {
-        let console = fs::read(directory.path().join(machine::CONSOLE_FILE))?;
-        bail!("the guest sent nothing; its console: {}", String::from_utf8_lossy(&console));
-    }
-    Ok(lines)
 }
 
 /// What the guest sends besides the messages of our cell.

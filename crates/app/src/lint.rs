@@ -4,31 +4,32 @@
 //! its system calls, page faults and switches, with copies of its stack. [`SectionFinder`] finds
 //! its sections, [`Code`] the lines.
 
+mod calls;
+mod command;
 mod threads;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::process::{Child, Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tactus_explain::jobs::Period;
-use tactus_explain::sections::{Call, GivenWait, SectionFinder, Step};
+use tactus_explain::sections::{Call, SectionFinder, Step};
 use tactus_lint::Code;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
-use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_model::violation::{CodePlace, LintReport, ViolationTally};
-use tactus_record::live::RecordError;
 use tactus_record::thread::{Did, ThreadRecorder, ThreadRecording};
 use tactus_sys::perf::OpenFileLimit;
 use tactus_sys::section::STACK_MAX;
-use tactus_sys::system_call;
 
 use crate::{Error, ErrorKind, Result};
-use threads::{Found, Threads};
+use calls::Calls;
+use command::Command;
+use threads::{Found, Roots, Threads};
 
 /// The time between two looks at what the threads did, and whether there are new ones.
 const PACE: Duration = Duration::from_millis(5);
@@ -39,7 +40,8 @@ pub const THREADS_MAX: usize = 64;
 /// What to watch.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// The command to run; if empty, `processes` are watched.
+    /// The command to run and to watch with all processes that it starts, also after its own end;
+    /// if empty, `processes` are watched.
     pub command: Vec<OsString>,
     /// Processes that run, watched with their children.
     pub processes: Vec<u32>,
@@ -66,6 +68,13 @@ pub enum News {
         /// The thread.
         thread: ThreadId,
     },
+    /// The command has ended.
+    Ended {
+        /// How.
+        status: ExitStatus,
+        /// Whether processes that it started continue; they are watched until they end.
+        has_left: bool,
+    },
 }
 
 /// What the threads did.
@@ -83,7 +92,8 @@ pub struct Answer {
     /// The names of threads that were seen and not asked for.
     #[serde(skip)]
     pub others: Vec<String>,
-    /// How the command ended; `None` without a command, or if it still runs.
+    /// How the command ended; `None` without a command, or if it still runs. The process that
+    /// called [`lint`] then is its parent.
     #[serde(skip)]
     pub ended: Option<ExitStatus>,
 }
@@ -105,44 +115,11 @@ pub struct Watched {
     pub period: Option<Period>,
 }
 
-/// The numbers of the system calls of a question.
-struct Calls {
-    allowed: Vec<i64>,
-    wait: Option<GivenWait>,
-}
-
-impl Calls {
-    fn of(question: &Question) -> Result<Self> {
-        let number = |name: &String| {
-            system_call::number(name).ok_or_else(|| {
-                let error = Error::usage(format!("unknown system call `{name}`"));
-                let known = system_call::names();
-                error.with_hint_if_any(
-                    nearest(name, &known).map(|name| format!("did you mean `{name}`?")),
-                )
-            })
-        };
-        Ok(Self {
-            allowed: question.allowed.iter().map(&number).collect::<Result<_>>()?,
-            wait: question.wait.as_deref().map(|wait| given(wait, number)).transpose()?,
-        })
-    }
-}
-
-/// Reads a wait: `CALL` or `CALL@FILE:LINE`.
-fn given(wait: &str, number: impl Fn(&String) -> Result<i64>) -> Result<GivenWait> {
-    let Some((call, at)) = wait.split_once('@') else {
-        return Ok(GivenWait { number: number(&wait.to_owned())?, at: None });
-    };
-    let at = at.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?)));
-    let Some((file, line)) = at.filter(|(file, _)| !file.is_empty()) else {
-        let example = "such as `clock_nanosleep@servo.c:42`";
-        return Err(Error::usage(format!("`{wait}` is not CALL or CALL@FILE:LINE, {example}")));
-    };
-    Ok(GivenWait { number: number(&call.to_owned())?, at: Some((file.to_owned(), line)) })
-}
-
-/// Watches threads until the program ends, the duration is over, or `stop` is set.
+/// Watches threads until the program and all that it started have ended, the duration is over, or
+/// `stop` is set.
+///
+/// With a command, this process adopts the processes whose parents end, and all its children are
+/// watched: it must have no others.
 ///
 /// # Errors
 /// The command cannot be started, there is no such process or system call, or the kernel permits
@@ -162,49 +139,47 @@ pub fn lint(
         let error = Error::new(ErrorKind::Unavailable, error);
         return Err(error.with_hint_if_any(unseen.fix.clone()));
     }
-    let mut command = start(&question.command)?;
-    let started = command.as_ref().map(Child::id);
-    if let Some(process) = started {
-        threads::await_name(process);
-        on_news(News::Started(process));
-    }
-    let roots = question.processes.iter().copied().chain(started).collect();
+    let mut command = match question.command.split_first() {
+        Some((program, arguments)) => Some(Command::start(program, arguments, &mut on_news)?),
+        None => None,
+    };
+    let roots = match command {
+        Some(_) => Roots::OwnChildren,
+        None => Roots::Processes(question.processes.clone()),
+    };
     let mut threads = Threads::new(roots, question.threads.clone());
     if let Some(process) = threads.missing() {
         return Err(Error::usage(format!("there is no process {process}")));
     }
     let until = question.duration.map(|length| Instant::now() + Duration::from(length));
     let mut watch = Watch::default();
-    let ended = loop {
+    loop {
+        let has_ended = command.as_mut().is_some_and(|command| command.reap(&mut on_news));
         let new = threads.find();
         watch.forget(|thread| threads.has(thread));
         for found in new {
+            if watch.rename(&found) {
+                continue;
+            }
             if watch.lives.len() >= THREADS_MAX {
-                watch.refused += 1;
+                watch.refused.insert(found.thread);
             } else if let Some(recorder) = recording.start(found.thread)? {
                 on_news(News::Watching { name: found.name.clone(), thread: found.thread });
                 watch.add(found, recorder, &recording, &calls);
             }
         }
         watch.drain();
-        let ended = command.as_mut().and_then(|child| child.try_wait().ok().flatten());
         let is_over = until.is_some_and(|until| Instant::now() >= until)
             || stop.load(Ordering::Relaxed)
+            || has_ended
             || (command.is_none() && threads.is_over());
-        if ended.is_some() || is_over {
-            break ended;
+        if is_over {
+            break;
         }
         std::thread::sleep(PACE);
-    };
+    }
     watch.drain();
-    Ok(watch.answer(&recording, &threads, ended))
-}
-
-fn start(command: &[OsString]) -> Result<Option<Child>> {
-    let Some((program, arguments)) = command.split_first() else { return Ok(None) };
-    let failed =
-        |error| RecordError::Command { command: program.to_string_lossy().into_owned(), error };
-    Ok(Some(Command::new(program).args(arguments).spawn().map_err(failed)?))
+    Ok(watch.answer(&recording, &threads, command.and_then(|command| command.ended)))
 }
 
 /// The threads that are watched.
@@ -216,8 +191,8 @@ struct Watch {
     report: LintReport,
     threads: Vec<Watched>,
     without_sections: usize,
-    /// The number of threads beyond the limit.
-    refused: usize,
+    /// The threads beyond the limit.
+    refused: HashSet<ThreadId>,
     faults_in_kernel: bool,
 }
 
@@ -226,6 +201,7 @@ struct Life {
     found: Found,
     recorder: ThreadRecorder,
     finder: SectionFinder,
+    tally: ViolationTally,
     /// How often its stack was brought in.
     brought_in: u32,
 }
@@ -248,12 +224,23 @@ impl Watch {
         // While the process lives, it shows which files it has mapped.
         self.codes.entry(found.process).or_insert_with(|| Code::of_process(found.process)).look();
         self.faults_in_kernel |= recorder.has_faults_in_kernel();
-        self.lives.push(Life { found, recorder, finder, brought_in: 0 });
+        let tally = ViolationTally::default();
+        self.lives.push(Life { found, recorder, finder, tally, brought_in: 0 });
+    }
+
+    /// Gives a thread that is watched its new name; false if it is not watched.
+    fn rename(&mut self, new: &Found) -> bool {
+        let life = self.lives.iter_mut().find(|life| life.found.thread == new.thread);
+        let Some(life) = life else { return false };
+        life.found.name.clone_from(&new.name);
+        // A process that executes another program has its name.
+        self.codes.get_mut(&new.process).into_iter().for_each(Code::look);
+        true
     }
 
     /// Reads what the threads did since the last call.
     fn drain(&mut self) {
-        for Life { found, recorder, finder, brought_in } in &mut self.lives {
+        for Life { found, recorder, finder, tally, brought_in } in &mut self.lives {
             let Some(code) = self.codes.get_mut(&found.process) else { continue };
             recorder.drain(|now, did| {
                 if let Did::Lost { count } = did {
@@ -268,9 +255,7 @@ impl Watch {
                 }
                 finder.take(now, step(did, code));
             });
-            for violation in finder.take_found() {
-                self.tally.add(&found.name, violation);
-            }
+            finder.take_found().into_iter().for_each(|violation| tally.add(&found.name, violation));
         }
     }
 
@@ -288,11 +273,11 @@ impl Watch {
     }
 
     fn end(&mut self, life: Life) {
-        let Life { found, mut finder, .. } = life;
+        let Life { found, mut finder, mut tally, .. } = life;
         finder.end();
-        for violation in finder.take_found() {
-            self.tally.add(&found.name, violation);
-        }
+        finder.take_found().into_iter().for_each(|violation| tally.add(&found.name, violation));
+        // The thread can have had other names before.
+        self.tally.add_all(&found.name, tally);
         self.report.sections += finder.sections();
         self.report.interrupted += finder.interrupted();
         self.report.lost += finder.lost();
@@ -326,7 +311,7 @@ impl Watch {
         if was_watched && !self.faults_in_kernel && recording.has_calls() {
             report.unseen.push(faults_in_user_mode());
         }
-        report.unseen.extend((self.refused > 0).then(|| too_many(self.refused)));
+        report.unseen.extend((!self.refused.is_empty()).then(|| too_many(self.refused.len())));
         Answer {
             report,
             threads: self.threads,

@@ -6,6 +6,7 @@ use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::run::{Run, RunHeader};
 use tactus_report::CellTail;
 use tactus_stats::CellSummary;
+use tactus_stats::costs::{CostRow, RunCosts};
 use tactus_stats::frames::PlayerSummary;
 
 use crate::{Result, Subject, explain, tail};
@@ -60,9 +61,13 @@ pub struct CellOverview {
     pub cell: usize,
     /// Its name within the run.
     pub label: String,
-    /// All its measurements, pooled.
+    /// All its measurements, pooled. A sample of an operation has several: its durations divide by
+    /// `cost.per_sample`.
     #[serde(flatten)]
     pub summary: CellSummary,
+    /// What its operation costs, if it measures one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostRow>,
     /// The summary of its players, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<PlayerSummary>,
@@ -71,6 +76,7 @@ pub struct CellOverview {
 /// Summarizes every cell of `run` that has a result.
 pub fn cells(run: &Run) -> Vec<CellOverview> {
     let labels = run.header.plan.labels();
+    let mut costs = RunCosts::of(run).rows;
     labels
         .into_iter()
         .zip(&run.header.plan.cells)
@@ -79,7 +85,15 @@ pub fn cells(run: &Run) -> Vec<CellOverview> {
             let measurements: Vec<_> = run.of_cell(cell).collect();
             let summary = CellSummary::pool(&measurements);
             let frames = PlayerSummary::of(settings, summary.accounting);
-            (!measurements.is_empty()).then_some(CellOverview { cell, label, summary, frames })
+            let row = costs.iter().position(|row| row.cell == cell);
+            let cost = row.map(|row| costs.swap_remove(row));
+            (!measurements.is_empty()).then_some(CellOverview {
+                cell,
+                label,
+                summary,
+                cost,
+                frames,
+            })
         })
         .collect()
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
+use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
+use tactus_model::cost::{CostProbe, Parameter};
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::guest::GuestTime;
@@ -49,7 +51,7 @@ pub fn plan(
         Some(name) => plan_of(name, &experiment, &overrides),
         None => {
             let plan = experiment.plan(&overrides)?;
-            require_cpus(&plan.cells, &overrides.settings)?;
+            require_machine(&plan.cells, &overrides.settings)?;
             Ok(plan)
         }
     }
@@ -89,6 +91,41 @@ fn read_file(name: &str) -> Result<String> {
         None => format!("name a file or one of: {}", names.join(", ")),
     };
     Err(Error::usage(format!("{what}: no such experiment")).with_hint(hint))
+}
+
+/// Requires that this machine has what cells name: CPUs and memory.
+///
+/// # Errors
+/// It lacks some of it.
+fn require_machine(cells: &[Cell], settings: &Layer) -> Result<()> {
+    require_cpus(cells, settings)?;
+    let on_host = || cells.iter().filter(|cell| cell.target.guest().is_none());
+    if on_host().all(|cell| cell.probe.cost().is_none()) {
+        return Ok(());
+    }
+    let total = facts().memory.total.map(Bytes::new);
+    total.map_or(Ok(()), |total| on_host().try_for_each(|cell| require_memory(cell, total)))
+}
+
+/// Requires that the blocks of a cell's operation fit into this much memory.
+fn require_memory(cell: &Cell, total: Bytes) -> Result<()> {
+    let Some(cost) = cell.probe.cost() else { return Ok(()) };
+    let (needed, most) = (cost.memory(), CostProbe::memory_max(total));
+    if needed <= most {
+        return Ok(());
+    }
+    let sizes = [(Parameter::Size, cost.size), (Parameter::WorkingSet, cost.working_set)];
+    let largest = sizes.into_iter().filter(|(parameter, _)| cost.operation.takes(parameter.word()));
+    let (setting, size) = largest.max_by_key(|(_, size)| *size).unwrap_or(sizes[0]);
+    // Each size is taken twice.
+    let fits = Bytes::new(1 << (most.get() / 4).max(1).ilog2());
+    let reason = format!(
+        "{setting} = \"{size}\": {} would use {} MB of memory, and operations may use half of this machine's {} MB",
+        cost.operation,
+        needed.get() / 1_000_000,
+        total.get() / 1_000_000
+    );
+    Err(Error::usage(reason).with_hint(format!("{setting} = \"{fits}\" fits")))
 }
 
 /// Requires that CPUs which cells on this machine name are online.
@@ -148,7 +185,7 @@ fn require_there(
 pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
     let plan = || -> Result<Plan> {
         let plan = experiment.plan(overrides)?;
-        require_cpus(&plan.cells, &overrides.settings)?;
+        require_machine(&plan.cells, &overrides.settings)?;
         Ok(plan)
     };
     plan().or_error(ErrorKind::Usage, || format!("cannot plan experiment `{name}`"))
@@ -213,6 +250,21 @@ mod tests {
         let mut settings = Layer::default();
         settings.set(name, vec![value.to_owned()]).unwrap();
         Overrides { settings, ..Overrides::default() }
+    }
+
+    #[test]
+    fn blocks_beyond_memory_are_refused_with_a_size_that_fits() {
+        let text = "[settings]\nprobe = \"cost\"\noperation = \"memory-copy\"\nsize = \"1GiB\"";
+        let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+        let cell = &plan.cells[0];
+        assert!(require_memory(cell, Bytes::new(4 << 30)).is_ok());
+        let refused = require_memory(cell, Bytes::new(3_900_000_000)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "size = \"1GiB\": memory-copy would use 2147 MB of memory, and operations may use half \
+             of this machine's 3900 MB"
+        );
+        assert_eq!(refused.hint(), Some("size = \"512MiB\" fits"));
     }
 
     #[test]

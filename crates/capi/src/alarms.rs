@@ -3,19 +3,17 @@
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd};
 
-use tactus_model::time::{Instant, Monotonic};
-use tactus_rt::{AlarmPort, Alarms, ClockService, NotSet};
+use tactus_model::time::Monotonic;
+use tactus_rt::{AlarmId, AlarmPort, Alarms, ClockService, NotSet};
 
+use crate::clock::instant;
 use crate::failure::{Failure, call};
 use crate::handles::{Kind, Object, Slot, Slots};
 use crate::text::put;
-use crate::thread::{nanos, signed};
+use crate::thread::signed;
 
 /// The handle of an alarm port.
 pub type trt_alarms = u64;
-
-/// The most alarms that can be pending at one port.
-const PENDING_MOST: usize = 1 << 16;
 
 struct Port {
     alarms: Alarms<Monotonic>,
@@ -31,6 +29,7 @@ impl From<NotSet> for Failure {
             NotSet::System(error) => error.into(),
             NotSet::Lock(error) => error.into(),
             NotSet::Full { .. } => Self::because(libc::EAGAIN, error),
+            NotSet::Limit { .. } => Self::because(libc::EINVAL, error),
             NotSet::Memory(_) => Self::because(libc::ENOMEM, error),
         }
     }
@@ -45,12 +44,6 @@ pub unsafe extern "C" fn trt_alarms_create(alarms: *mut trt_alarms, limit: usize
     call(|| {
         // SAFETY: the caller says so.
         unsafe { put(alarms, 0) }?;
-        if !(1..=PENDING_MOST).contains(&limit) {
-            return Err(Failure::new(
-                libc::EINVAL,
-                c"the limit of alarms is out of range 1 to 65536",
-            ));
-        }
         let (sets, port) = ClockService::<Monotonic>::new().alarms(limit)?;
         let handle = PORTS.keep(Port { alarms: sets, port })?;
         // SAFETY: the caller says so.
@@ -59,15 +52,25 @@ pub unsafe extern "C" fn trt_alarms_create(alarms: *mut trt_alarms, limit: usize
     })
 }
 
-/// Sets an alarm at `due_ns` of the monotonic clock; any thread may. Returns 0, or `-EAGAIN` if the
-/// limit is reached.
+/// Sets an alarm at `due_ns` of the monotonic clock; any thread may. Returns the number of the alarm
+/// for `trt_alarm_cancel`, 0 or more, or `-EAGAIN` if the limit is reached.
 #[unsafe(no_mangle)]
-pub extern "C" fn trt_alarm_set(alarms: trt_alarms, due_ns: i64, message: u64) -> c_int {
+pub extern "C" fn trt_alarm_set(alarms: trt_alarms, due_ns: i64, message: u64) -> i64 {
     call(|| {
         PORTS.with(alarms, |port| {
-            port.alarms.set(Instant::from_nanos(nanos(due_ns).as_nanos()), message)?;
-            Ok(0)
+            let AlarmId(number) = port.alarms.set(instant(due_ns), message)?;
+            Ok(signed(number))
         })
+    })
+}
+
+/// Cancels an alarm by its number; any thread may. Returns 1, or 0 if it was taken or cancelled
+/// before.
+#[unsafe(no_mangle)]
+pub extern "C" fn trt_alarm_cancel(alarms: trt_alarms, alarm: i64) -> c_int {
+    call(|| {
+        let id = AlarmId(u64::try_from(alarm).unwrap_or(u64::MAX));
+        PORTS.with(alarms, |port| Ok(port.alarms.cancel(id)?.into()))
     })
 }
 

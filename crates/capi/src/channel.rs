@@ -9,6 +9,7 @@ use tactus_fifo::{
     BlockReader, BlockWriter, Ended, FifoReader, FifoWriter, Full, Items, NotWritten, OfferError,
     OpenError, Receiver, Sender, SharedReader, SharedWriter,
 };
+use tactus_lint::outside;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_sys::clock;
 
@@ -323,7 +324,7 @@ pub unsafe extern "C" fn trt_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trt_put(channel: trt_channel, item: *const c_void, bytes: usize) -> c_int {
     call(|| {
-        own::outside(|| {
+        outside(|| {
             CHANNELS.with_alone(channel, |side| {
                 side.check(bytes)?;
                 if item.is_null() {
@@ -356,7 +357,7 @@ pub unsafe extern "C" fn trt_get(
 ) -> c_int {
     call(|| {
         let until = Instant::from_nanos(u64::try_from(until_ns).unwrap_or(0));
-        own::outside(|| {
+        outside(|| {
             CHANNELS.with_alone(channel, |side| {
                 side.check(bytes)?;
                 if item.is_null() {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tactus_fifo::{Broker, Builder};
 use tactus_lint::{Lint, Options};
 use tactus_model::policy::RealtimePriority;
-use tactus_rt::{Process, Shortfall};
+use tactus_rt::Process;
 use tactus_sys::pi_mutex::PiMutex;
 
 use crate::failure::{Failure, call};
-use crate::text::{check_size, copy, given, optional};
+use crate::text::{check_size, copy, cpus, given, optional};
 use crate::thread::THREADS;
 
 /// What is mapped when a thread is ready stays in memory.
@@ -35,6 +35,11 @@ pub struct trt_options {
     /// The priority of the broker: one below that of the threads, from 1 to 99; 0: an ordinary
     /// program.
     pub broker_priority: u32,
+    /// The CPUs of the broker, others than those of the threads, e.g. `0`; NULL: all.
+    pub broker_cpus: *const c_char,
+    /// The CPUs of the threads, where a relay wakes the broker for them: a put costs a quarter, and
+    /// arrives later. NULL: no relay.
+    pub relay_cpus: *const c_char,
 }
 
 /// The most users of a program.
@@ -147,6 +152,19 @@ unsafe fn offers_of(options: &trt_options) -> Result<Option<Builder>, Failure> {
             c"the priority of the broker is out of range 0 to 99",
         ))?);
     }
+    // SAFETY: the caller says so.
+    let (own, relay) = unsafe {
+        (
+            cpus(options.broker_cpus, "the list of the broker's CPUs")?,
+            cpus(options.relay_cpus, "the list of the relay's CPUs")?,
+        )
+    };
+    if let Some(own) = own {
+        offers = offers.cpus(own);
+    }
+    if let Some(relay) = relay {
+        offers = offers.relay(relay);
+    }
     Ok(Some(offers))
 }
 
@@ -194,19 +212,13 @@ pub extern "C" fn trt_exit() -> c_int {
 pub unsafe extern "C" fn trt_shortfall(index: u32, text: *mut c_char, size: usize) -> c_int {
     call(|| {
         let found = with(|program| {
-            let own = program.process.shortfalls().iter().map(sentence);
-            let broker = program.broker.iter().flat_map(Broker::weaknesses);
-            Ok(own.chain(broker.map(ToString::to_string)).nth(index as usize))
+            let own = program.process.shortfalls().iter();
+            let broker = program.broker.iter().flat_map(Broker::shortfalls);
+            Ok(own.chain(broker).nth(index as usize).map(ToString::to_string))
         })?;
         // SAFETY: the caller says so.
         unsafe { hand_out(found, text, size) }
     })
-}
-
-/// What was refused, why, and the fix.
-pub(crate) fn sentence(missing: &Shortfall) -> String {
-    let fix = missing.fix.as_deref().map(|fix| format!(" fix: {fix}")).unwrap_or_default();
-    format!("{}: {}.{fix}", missing.asked, missing.reason)
 }
 
 /// Writes a sentence, if there is one.

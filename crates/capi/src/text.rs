@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
+use tactus_rt::CpuList;
+
 use crate::failure::Failure;
 
 /// The text at `text`.
@@ -34,6 +36,19 @@ pub(crate) unsafe fn optional<'a>(
     }
     // SAFETY: the caller says so.
     unsafe { text(words, what) }.map(Some)
+}
+
+/// The list of CPUs at `words`, or `None` for NULL.
+///
+/// # Safety
+/// See [`text`].
+pub(crate) unsafe fn cpus(
+    words: *const c_char,
+    what: &'static str,
+) -> Result<Option<CpuList>, Failure> {
+    // SAFETY: the caller says so.
+    let list = unsafe { optional(words, what) }?.map(str::parse).transpose();
+    list.map_err(|error| Failure::because(libc::EINVAL, format_args!("{what}: {error}")))
 }
 
 /// The value at `place`.

@@ -1,21 +1,24 @@
 //! Real-time threads.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use tactus_lint::Lint;
 use tactus_model::time::{Instant, Nanos};
 use tactus_rt::{
-    Action, Ended, Flow, Interrupter, Overrun, Policy, Source, Thread, ThreadBuilder, Waited,
+    Action, Ended, Flow, Interrupter, Overrun, Policy, Process, Restart, Shortfall, Source, Thread,
+    ThreadBuilder, Waited,
 };
 use tactus_sys::SysError;
 
 use crate::channel;
 use crate::failure::{Failure, call};
 use crate::handles::{Kind, Object, Slot, Slots};
-use crate::own::{self, Own, Watch};
-use crate::program::{self, hand_out, sentence};
-use crate::text::{check_size, given, optional, put};
+use crate::own::{self, Own};
+use crate::program::{self, hand_out};
+use crate::text::{check_size, cpus, given, optional, put};
 
 /// The handle of a thread.
 pub type trt_thread = u64;
@@ -56,10 +59,12 @@ pub struct trt_thread_options {
     pub overrun: u32,
     /// For `TRT_CATCH_UP`.
     pub catch_up: u32,
-    /// Not 0: `trt_violation_next` reports system calls and page faults between two waits.
+    /// Not 0: `trt_violation_next` reports system calls and page faults between two waits, or of a
+    /// handler.
     pub watch: u32,
-    /// 0.
-    pub reserved: u32,
+    /// How often a handler continues, with its priority, after a call of it exceeded `limit_ns`; 0
+    /// for other threads.
+    pub restarts: u32,
 }
 
 /// Figures of a thread.
@@ -110,6 +115,7 @@ struct Settings<'a> {
     limit: i64,
     overrun: Overrun,
     watches: bool,
+    restarts: u32,
 }
 
 impl<'a> Settings<'a> {
@@ -125,6 +131,7 @@ impl<'a> Settings<'a> {
                 limit: 0,
                 overrun: Overrun::Skip,
                 watches: false,
+                restarts: 0,
             });
         }
         // SAFETY: the caller says so.
@@ -134,16 +141,13 @@ impl<'a> Settings<'a> {
         let (name, cpus, reserve) = unsafe {
             (
                 optional(options.name, "the name of the thread")?,
-                optional(options.cpus, "the list of CPUs")?,
+                cpus(options.cpus, "the list of CPUs")?,
                 optional(options.reserve, "the reserve")?,
             )
         };
-        let invalid = |error: &dyn std::fmt::Display| Failure::because(libc::EINVAL, error);
         let policy = match (options.priority, reserve) {
             (0, None) => Policy::Ordinary,
-            (0, Some(reserve)) => {
-                Policy::Reserve(reserve.parse().map_err(|error| invalid(&error))?)
-            }
+            (0, Some(reserve)) => Policy::Reserve(reserve.parse().map_err(invalid)?),
             (priority, None) => Policy::Fifo(u8::try_from(priority).unwrap_or(u8::MAX)),
             (_, Some(_)) => {
                 return Err(Failure::new(
@@ -158,17 +162,29 @@ impl<'a> Settings<'a> {
         Ok(Self {
             name: name.unwrap_or("trt"),
             policy,
-            cpus: cpus.map(str::parse).transpose().map_err(|error| invalid(&error))?,
+            cpus,
             stack: options.stack,
             limit: options.limit_ns,
             overrun: overrun(options.overrun, options.catch_up)?,
             watches: options.watch != 0,
+            restarts: options.restarts,
         })
     }
 
-    /// The same settings for a thread of the library.
-    fn apply<K>(self, mut builder: ThreadBuilder<K>) -> ThreadBuilder<K> {
-        builder = builder.policy(self.policy);
+    /// The program that gets the thread, and what watches it.
+    fn place(&self) -> Result<(Process, Option<Arc<Lint>>), Failure> {
+        program::with(|program| {
+            let lint = self.watches.then(|| program.lint()).transpose()?;
+            Ok((program.process.clone(), lint))
+        })
+    }
+
+    /// The same settings for a thread of the library, which `lint` watches.
+    fn apply<K>(self, mut builder: ThreadBuilder<K>, lint: Option<Arc<Lint>>) -> ThreadBuilder<K> {
+        builder = builder.policy(self.policy).restart(Restart::Times(self.restarts));
+        if let Some(lint) = lint {
+            builder = builder.watched_by(lint);
+        }
         if let Some(cpus) = self.cpus {
             builder = builder.cpus(cpus);
         }
@@ -180,6 +196,10 @@ impl<'a> Settings<'a> {
         }
         builder
     }
+}
+
+fn invalid(error: impl Display) -> Failure {
+    Failure::because(libc::EINVAL, error)
 }
 
 fn overrun(word: u32, catch_up: u32) -> Result<Overrun, Failure> {
@@ -225,24 +245,24 @@ pub unsafe extern "C" fn trt_thread_create(
             put(thread, 0)?;
             Settings::read(options)?
         };
+        if settings.restarts > 0 {
+            return Err(Failure::new(
+                libc::EINVAL,
+                c"only handlers are restarted; fix: set restarts to 0",
+            ));
+        }
         let (overrun, argument) = (settings.overrun, Argument(argument));
-        let (process, lint) = program::with(|program| {
-            let lint = settings.watches.then(|| program.lint()).transpose()?;
-            Ok((program.process.clone(), lint))
-        })?;
+        let (process, lint) = settings.place()?;
         let result = Arc::new(AtomicPtr::default());
         let returned = Arc::clone(&result);
         let builder = process.thread(settings.name);
-        let started = settings.apply(builder).spawn(move |own| {
-            // Without a guard, the thread runs unwatched, as the report then says.
-            let watch = lint.as_deref().and_then(|lint| Watch::new(lint).ok());
-            let own = Own { thread: own, overrun, pace: None, watch };
+        let started = settings.apply(builder, lint).spawn(move |own| {
+            let own = Own { thread: own, overrun, pace: None };
             // SAFETY: the caller of `trt_thread_create` says so.
             let value = own::run(own, || unsafe { start(argument.get()) });
             returned.store(value, Ordering::Release);
         });
-        let started = started.map_err(|error| Failure::because(libc::EINVAL, error))?;
-        let handle = THREADS.keep(Started { thread: started, result })?;
+        let handle = THREADS.keep(Started { thread: started.map_err(invalid)?, result })?;
         // SAFETY: the caller says so.
         unsafe { put(thread, handle) }?;
         Ok(0)
@@ -259,7 +279,7 @@ pub extern "C" fn trt_make_periodic(first_ns: i64, period_ns: i64) -> c_int {
         own::with(|own| {
             let first = (first_ns > 0).then(|| Instant::from_nanos(first_ns.unsigned_abs()));
             let pace = own.thread.periodic(nanos(period_ns), own.overrun, first);
-            own.pace = Some(pace.map_err(|error| Failure::because(libc::EINVAL, error))?);
+            own.pace = Some(pace.map_err(invalid)?);
             Ok(0)
         })
     })
@@ -278,7 +298,6 @@ pub extern "C" fn trt_make_periodic(first_ns: i64, period_ns: i64) -> c_int {
 pub unsafe extern "C" fn trt_wait(missed: *mut u64) -> c_int {
     call(|| {
         own::with(|own| {
-            own.watch.as_mut().map(Watch::leave);
             let pace = own.pace.as_mut().ok_or(Failure::new(
                 libc::EINVAL,
                 c"the thread has no period; fix: call trt_make_periodic first",
@@ -288,7 +307,6 @@ pub unsafe extern "C" fn trt_wait(missed: *mut u64) -> c_int {
                 // SAFETY: the caller says so.
                 unsafe { put(missed, tick.missed) }?;
             }
-            own.watch.as_mut().map(Watch::enter);
             Ok(0)
         })
     })
@@ -380,7 +398,7 @@ pub unsafe extern "C" fn trt_thread_shortfall(
 ) -> c_int {
     call(|| {
         let found = THREADS.with(thread, |started| {
-            Ok(started.thread.shortfalls().get(index as usize).map(sentence))
+            Ok(started.thread.shortfalls().get(index as usize).map(Shortfall::to_string))
         })?;
         // SAFETY: the caller says so.
         unsafe { hand_out(found, text, size) }
@@ -414,17 +432,17 @@ pub unsafe extern "C" fn trt_create_handler(
         };
         channel::check_readable(channel)?;
         let argument = Argument(argument);
-        let process = program::with(|program| Ok(program.process.clone()))?;
+        let (process, lint) = settings.place()?;
         let builder = process.event(settings.name, Arrivals(channel));
-        let started = settings.apply(builder).spawn(move |_| {
+        let started = settings.apply(builder, lint).spawn(move |_| {
             // SAFETY: the caller of `trt_create_handler` says so.
             match unsafe { handler(channel, argument.get()) } {
                 0 => Flow::Continue,
                 _ => Flow::Stop,
             }
         });
-        let started = started.map_err(|error| Failure::because(libc::EINVAL, error))?;
-        let handle = THREADS.keep(Started { thread: started, result: Arc::default() })?;
+        let started = Started { thread: started.map_err(invalid)?, result: Arc::default() };
+        let handle = THREADS.keep(started)?;
         // SAFETY: the caller says so.
         unsafe { put(thread, handle) }?;
         Ok(0)

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use clap::Args;
 use tactus_app::BuildListener;
 use tactus_app::measure::Listener;
 use tactus_lab::event::Event;
@@ -13,6 +14,23 @@ use crate::json_lines::JsonLines;
 use crate::progress::Progress;
 use crate::quietness::Quietness;
 use crate::signals::on_interrupt;
+
+/// How a command that carries out runs prints them.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct EventOptions {
+    /// Print events and results as JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quietness: Quietness,
+}
+
+impl EventOptions {
+    /// The listener that prints so.
+    pub(crate) fn listener(self) -> RunListener {
+        RunListener::new(self.json, self.quietness)
+    }
+}
 
 /// Shows the progress of runs and, with `json`, writes their events as lines of JSON. An
 /// interrupt stops a run.

@@ -101,7 +101,7 @@ pub(crate) fn succeeded(status: ExitStatus) -> CommandResult {
 }
 
 /// How a command failed, after "the command".
-fn failure_text(status: ExitStatus) -> String {
+pub(crate) fn failure_text(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (None, Some(signal)) => format!("was ended by signal {signal}"),
         (code, _) => format!("exited with status {}", code.unwrap_or_default()),

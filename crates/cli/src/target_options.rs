@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use tactus_app::target::Target;
 
+use crate::values::process_id;
+
 /// Which running programs to watch.
 #[derive(Args)]
 pub(crate) struct TargetOptions {
     /// Watch this process and its children; may be repeated
-    #[arg(long, value_name = "PID", value_parser = process_id)]
+    #[arg(long, value_name = "PID", value_parser = process_id("--name takes a name"))]
     pid: Vec<u32>,
     /// Watch the programs and threads with this name, and their children; may be repeated
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -35,10 +37,4 @@ impl TargetOptions {
             threads: Vec::new(),
         }
     }
-}
-
-/// Parses the ID of a process.
-fn process_id(text: &str) -> Result<u32, String> {
-    let unknown = |_| format!("`{text}` is not the number of a process; --name takes a name");
-    text.trim().parse().map_err(unknown)
 }

@@ -28,8 +28,9 @@ pub(crate) fn report(error: &Error) -> ExitCode {
                 let is_value = error.kind() == ErrorKind::ValueValidation;
                 (!is_value).then(|| format!("see `{name} --help`"))
             };
-            let answer = tactus_app::Error::usage(reason(error));
-            CommandError::from(answer.with_hint_if_any(hint(error).or_else(help))).report()
+            let hint = hint(error).or_else(|| separated(error, &command)).or_else(help);
+            CommandError::from(tactus_app::Error::usage(reason(error)).with_hint_if_any(hint))
+                .report()
         }
     }
 }
@@ -117,6 +118,14 @@ fn hint(error: &Error) -> Option<String> {
             .map(|kind| text(error, kind));
     let near = near.iter().find(|word| !word.is_empty())?;
     Some(format!("did you mean `{near}`?"))
+}
+
+/// The fix if a command to run is given without `--` before it.
+fn separated(error: &Error, command: &Command) -> Option<String> {
+    let argument = text(error, ContextKind::InvalidArg);
+    let takes_command = command.get_positionals().any(clap::Arg::is_last_set);
+    let is_word = error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-');
+    (takes_command && is_word).then(|| format!("write `--` before the command: -- {argument}"))
 }
 
 /// The option of an argument in the library's form, `--limit <DURATION>`, or the name of a

@@ -27,6 +27,16 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole(0..=u64::MAX)(text)
 }
 
+/// Parses the ID of a process; an error also says `what_else` to do.
+pub(crate) fn process_id(
+    what_else: &'static str,
+) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let unknown = |_| format!("`{text}` is not the number of a process; {what_else}");
+        text.trim().parse().map_err(unknown)
+    }
+}
+
 /// Parses a duration other than zero.
 pub(crate) fn positive(text: &str) -> Result<Nanos, String> {
     match text.parse::<Nanos>() {

@@ -7,8 +7,12 @@
 //! in all. Time in a call whose returns are regular by [`Period::find`] counts more, and time in a
 //! lock counts less: a lock that is contended in each period can sleep longer than the wait.
 //!
+//! A wait in a condition variable makes further calls of `futex` at its line: it wakes others, and
+//! waits for its lock. They belong to the wait: they begin no section and are no violation.
+//!
 //! A loss makes the section incomplete: what was recorded of it is found all the same. Sections
-//! between losses are counted by the period of the wait.
+//! between losses are counted by the mean length of those before: the period of the wait can be
+//! unknown, and wrong if the thread was late when it was found.
 //!
 //! Everything before the first return from the wait and after the last is not in a section: a
 //! program may prepare and clean up. Without system calls, a section is any time awake after the
@@ -75,7 +79,7 @@ pub enum Step {
 }
 
 /// A system call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     /// Its number.
     pub number: i64,
@@ -126,7 +130,7 @@ pub struct SectionFinder {
     given: Option<GivenWait>,
     has_calls: bool,
     open: Option<OpenCall>,
-    candidates: HashMap<(i64, CodePlace), Candidate>,
+    candidates: HashMap<Call, Candidate>,
     wait: Option<(i64, Wait)>,
     /// What the thread did, while the wait is not known.
     pending: Vec<Act>,
@@ -162,11 +166,9 @@ impl OpenCall {
     }
 }
 
-/// A call that may be the wait.
+/// What is known of a call that may be the wait.
 #[derive(Debug)]
 struct Candidate {
-    kind: ViolationKind,
-    what: String,
     slept: Nanos,
     returned: Instant<Monotonic>,
     spacings: Vec<Nanos>,
@@ -177,10 +179,10 @@ impl Candidate {
         Period::find(&self.spacings).ok()
     }
 
-    /// How likely it is the wait: the time slept in it, weighted.
-    fn weight(&self) -> f64 {
+    /// How likely `call` is the wait: the time slept in it, weighted.
+    fn weight(&self, call: &Call) -> f64 {
         let regular = if self.period().is_some() { REGULAR_WEIGHT } else { 1.0 };
-        let lock = if self.kind == ViolationKind::ContendedLock { LOCK_WEIGHT } else { 1.0 };
+        let lock = if call.kind == ViolationKind::ContendedLock { LOCK_WEIGHT } else { 1.0 };
         self.slept.as_nanos() as f64 * regular * lock
     }
 }
@@ -194,6 +196,8 @@ struct Section {
     acts: Vec<Occurrence>,
     count: u64,
     interrupted: u64,
+    /// The length of the sections of which all is known.
+    known: Nanos,
     lost: u64,
 }
 
@@ -226,7 +230,7 @@ impl SectionFinder {
             Step::Out { preempted: true } => {}
             Step::Out { preempted: false } => match &mut self.open {
                 Some(open) => open.asleep = Some(now),
-                None if !self.has_calls => self.section.end(now, None, &mut self.found),
+                None if !self.has_calls => self.section.end(now, &mut self.found),
                 None => {}
             },
             Step::In => {
@@ -270,10 +274,8 @@ impl SectionFinder {
         if self.given.as_ref().is_some_and(|given| !given.is(call)) {
             return;
         }
-        let Call { number, kind, what, at } = call;
-        let key = (*number, at.clone());
         let is_full = self.candidates.len() >= CANDIDATES_MAX;
-        match self.candidates.get_mut(&key) {
+        match self.candidates.get_mut(call) {
             Some(candidate) => {
                 if candidate.spacings.len() < SPACINGS_MAX {
                     candidate.spacings.push(now - candidate.returned);
@@ -281,10 +283,9 @@ impl SectionFinder {
                 (candidate.returned, candidate.slept) = (now, candidate.slept + slept);
             }
             // A call that never sleeps is no wait, unless it is late.
-            None if (slept > Nanos::ZERO || SLEEPS.contains(&what.as_str())) && !is_full => {
-                let (kind, what, spacings) = (*kind, what.clone(), Vec::new());
-                let candidate = Candidate { kind, what, slept, returned: now, spacings };
-                self.candidates.insert(key, candidate);
+            None if (slept > Nanos::ZERO || SLEEPS.contains(&call.what.as_str())) && !is_full => {
+                let candidate = Candidate { slept, returned: now, spacings: Vec::new() };
+                self.candidates.insert(call.clone(), candidate);
             }
             None => {}
         }
@@ -301,18 +302,22 @@ impl SectionFinder {
     /// Chooses the wait, and takes again what the thread did so far.
     fn decide(&mut self) {
         let candidates = self.candidates.iter();
-        let best = candidates.max_by(|(_, a), (_, b)| a.weight().total_cmp(&b.weight()));
-        let Some(((number, at), candidate)) = best else { return self.pending.clear() };
-        let (call, period) = (candidate.what.clone(), candidate.period());
-        self.wait = Some((*number, Wait { call, at: at.clone(), period }));
+        let weight = |(call, candidate): &(&Call, &Candidate)| candidate.weight(call);
+        let best = candidates.max_by(|a, b| weight(a).total_cmp(&weight(b)));
+        let Some((Call { number, what, at, .. }, candidate)) = best else {
+            return self.pending.clear();
+        };
+        let (call, at, period) = (what.clone(), at.clone(), candidate.period());
+        self.wait = Some((*number, Wait { call, at, period }));
         for act in std::mem::take(&mut self.pending) {
             self.act(act);
         }
     }
 
     fn act(&mut self, act: Act) {
-        let is_wait = |number: i64, at: &CodePlace| {
-            self.wait.as_ref().is_some_and(|(wait, known)| *wait == number && known.at == *at)
+        let at_wait = |number: i64, at: &CodePlace| {
+            let wait = self.wait.as_ref().filter(|(wait, _)| *wait == number);
+            wait.map(|(_, wait)| wait).filter(|wait| wait.at == *at)
         };
         match act {
             act if self.has_calls && self.wait.is_none() => {
@@ -320,12 +325,14 @@ impl SectionFinder {
                     self.pending.push(act);
                 }
             }
-            Act::Called { number, occurrence, .. } if is_wait(number, &occurrence.at) => {
-                let returned = occurrence.when + occurrence.took.unwrap_or(Nanos::ZERO);
-                let period = self.wait.as_ref().and_then(|(_, wait)| wait.period);
-                self.section.end(returned, period, &mut self.found);
-            }
             Act::Called { number, occurrence, faults } => {
+                if let Some(wait) = at_wait(number, &occurrence.at) {
+                    if wait.call == occurrence.what {
+                        let returned = occurrence.when + occurrence.took.unwrap_or(Nanos::ZERO);
+                        self.section.end(returned, &mut self.found);
+                    }
+                    return;
+                }
                 let allowed = self.allowed.contains(&number);
                 let acts = faults.into_iter().chain((!allowed).then_some(occurrence));
                 acts.for_each(|act| self.section.add(act, &mut self.found));
@@ -355,8 +362,8 @@ impl SectionFinder {
         self.section.interrupted
     }
 
-    /// The number of sections between losses of which nothing is known, by the period of the wait.
-    /// Periods that the thread skipped count too; without a period, such sections are not counted.
+    /// About the number of sections between losses of which nothing is known, by the mean length of
+    /// the sections before.
     pub const fn lost(&self) -> u64 {
         self.section.lost
     }
@@ -366,11 +373,10 @@ impl SectionFinder {
         if self.wait.is_none() && self.has_calls {
             self.decide();
         }
-        let period = self.wait.as_ref().and_then(|(_, wait)| wait.period);
         if let Some(last) = self.last.filter(|_| self.section.is_cut) {
             // The last wait can be among the losses. What follows it is in no section.
             self.section.acts.clear();
-            self.section.end(last, period, &mut self.found);
+            self.section.end(last, &mut self.found);
         }
     }
 }
@@ -387,28 +393,27 @@ impl Section {
     }
 
     /// Ends the section, if there is one; the next begins.
-    fn end(
-        &mut self,
-        now: Instant<Monotonic>,
-        period: Option<Period>,
-        found: &mut Vec<Occurrence>,
-    ) {
+    fn end(&mut self, now: Instant<Monotonic>, found: &mut Vec<Occurrence>) {
         if let Some(since) = self.since {
+            let length = now - since;
             self.count += 1;
             if self.is_cut {
                 self.interrupted += 1;
-                self.lost += period.map_or(0, |period| periods(now - since, period) - 1);
+                self.lost += self.lasted(length).saturating_sub(1);
+            } else {
+                self.known = self.known + length;
             }
             found.append(&mut self.acts);
         }
         (self.since, self.is_cut) = (Some(now), false);
     }
-}
 
-/// The number of periods in a time, at least one.
-fn periods(time: Nanos, period: Period) -> u64 {
-    let (time, length) = (time.as_nanos(), period.length.as_nanos().max(1));
-    (time.saturating_add(length / 2) / length).max(1)
+    /// How many sections of the mean length that is known a time lasted; 0 if none is known.
+    fn lasted(&self, time: Nanos) -> u64 {
+        let known = self.count - self.interrupted;
+        let mean = self.known.as_nanos().checked_div(known).unwrap_or(0);
+        time.as_nanos().saturating_add(mean / 2).checked_div(mean).unwrap_or(0)
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut positions = offers.fifo_out::<f64>("position", 256)?;
     let mut targets = offers.fifo_in::<f64>("target", 16)?;
     let broker = offers.start()?;
-    broker.weaknesses().iter().for_each(|weakness| eprintln!("warning: {weakness}"));
+    broker.shortfalls().iter().for_each(|missing| eprintln!("warning: {missing}"));
 
     // This loop would have a real-time priority; nothing in it waits for the other side.
     let (mut position, mut target) = (0.0, 1.0);

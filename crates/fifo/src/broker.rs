@@ -23,8 +23,8 @@ use crate::layout::{Layout, reader};
 use crate::message::Role;
 use crate::ring::{RingReader, RingWriter};
 use crate::{
-    BlockReader, BlockWriter, Element, Items, OfferError, PeerReport, Receiver, Sender, SizeError,
-    StartError, Weakness,
+    BlockReader, BlockWriter, Element, Items, OfferError, PeerReport, Receiver, Sender, Shortfall,
+    SizeError, StartError, shortfalls,
 };
 
 /// Channels that a broker will offer.
@@ -34,7 +34,7 @@ pub struct Builder {
     book: Book,
     channels: Vec<Channel>,
     bell: Arc<Bell>,
-    weaknesses: Vec<Weakness>,
+    shortfalls: Vec<Shortfall>,
     priority: Option<RealtimePriority>,
     cpus: Option<CpuList>,
     relay: Option<CpuList>,
@@ -47,7 +47,7 @@ impl Builder {
             book: Book::new(process::effective_user()),
             channels: Vec::new(),
             bell: Arc::default(),
-            weaknesses: Vec::new(),
+            shortfalls: Vec::new(),
             priority: None,
             cpus: None,
             relay: None,
@@ -257,15 +257,9 @@ impl Builder {
         let number = self.book.add(offered)?;
         let memory = |error| OfferError::Memory { name: name.to_owned(), error };
         let sealed = Sealed::create(words).map_err(memory)?;
-        let named = || name.to_owned();
-        self.weaknesses.extend(
-            [
-                sealed.collapsed.err().map(|error| Weakness::NoHugePages { name: named(), error }),
-                sealed.locked.err().map(|error| Weakness::NotLocked { name: named(), error }),
-            ]
-            .into_iter()
-            .flatten(),
-        );
+        let small = sealed.collapsed.err().map(|error| shortfalls::no_huge_pages(name, error));
+        let unlocked = sealed.locked.err().map(|error| shortfalls::not_locked(name, error));
+        self.shortfalls.extend([small, unlocked].into_iter().flatten());
         self.channels.push(Channel::new(sealed.file, words, layout, peer).map_err(memory)?);
         Ok((sealed.words, number))
     }
@@ -280,7 +274,7 @@ impl Builder {
         let (listener, file) = local_socket::listen(&self.path).map_err(socket)?;
         listener.set_nonblocking(true).map_err(socket)?;
         if let Err(error) = Secret::create(1)?.is_secret {
-            self.weaknesses.push(Weakness::NoSecretMemory(error));
+            self.shortfalls.push(shortfalls::no_secret_memory(error));
         }
         let (guests, stop) = (Arc::<Guests>::default(), Arc::new(Waker::new()?));
         let door =
@@ -298,11 +292,11 @@ impl Builder {
             threads.push(beside.start("fifo/relay", run)?);
             self.bell.use_relay();
         }
-        let mut weaknesses = self.weaknesses;
+        let mut shortfalls = self.shortfalls;
         let (threads, refused): (Vec<_>, Vec<_>) = threads.into_iter().unzip();
         let refused = refused.into_iter().flatten().next();
-        weaknesses.extend(refused.map(Weakness::OrdinaryBroker));
-        Ok(Broker { _file: file, guests, weaknesses, stop, bell: self.bell, threads })
+        shortfalls.extend(refused.map(shortfalls::ordinary_broker));
+        Ok(Broker { _file: file, guests, shortfalls, stop, bell: self.bell, threads })
     }
 }
 
@@ -359,7 +353,7 @@ impl Placement {
 pub struct Broker {
     _file: SocketFile,
     guests: Arc<Guests>,
-    weaknesses: Vec<Weakness>,
+    shortfalls: Vec<Shortfall>,
     stop: Arc<Waker>,
     bell: Arc<Bell>,
     threads: Vec<JoinHandle<()>>,
@@ -371,9 +365,9 @@ impl Broker {
         Builder::new(path.as_ref())
     }
 
-    /// The protections that this machine does not grant.
-    pub fn weaknesses(&self) -> &[Weakness] {
-        &self.weaknesses
+    /// The protections that this machine does not grant, each with its effect and its fix.
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        &self.shortfalls
     }
 
     /// The present peers.

@@ -11,6 +11,7 @@ use tactus_sys::{Errno, SysError};
 use crate::handover::{Handover, Peer};
 use crate::index;
 use crate::layout::{Layout, reader, writer};
+use crate::{Received, ring};
 
 /// The most memories that a channel has for the peers of one user.
 ///
@@ -65,6 +66,8 @@ pub(crate) struct Channel {
     /// The last introduction, and the one whose memory the real-time thread has.
     introduced: Option<u64>,
     taken: Option<u64>,
+    /// What became of the items of writers that the real-time thread never had, since then.
+    missed: Received,
 }
 
 impl Channel {
@@ -76,8 +79,17 @@ impl Channel {
         peer: PeerMemory,
     ) -> Result<Self, SysError> {
         let memory = ReadableWords::map(&file, words)?;
-        let (last, memories, introduced, taken) = (None, Vec::new(), None, None);
-        Ok(Self { file, memory, layout, peer, last, memories, introduced, taken })
+        Ok(Self {
+            file,
+            memory,
+            layout,
+            peer,
+            last: None,
+            memories: Vec::new(),
+            introduced: None,
+            taken: None,
+            missed: Received::NONE,
+        })
     }
 
     /// The index of the first item for the next reader.
@@ -112,6 +124,23 @@ impl Channel {
         Ok((words, duplicate(&oldest.file)?))
     }
 
+    /// Takes back the last peer if the real-time thread has not taken it, and counts its items.
+    fn withdraw(&mut self) {
+        match self.peer.handover().and_then(Handover::withdraw) {
+            Some(peer) => {
+                self.introduced = self.taken;
+                if let PeerMemory::Writer(..) = self.peer {
+                    self.missed = ring::unread(&peer.words, self.layout).after(self.missed);
+                }
+            }
+            // The count went with the peer.
+            None if self.taken != self.introduced => {
+                (self.taken, self.missed) = (self.introduced, Received::NONE);
+            }
+            None => {}
+        }
+    }
+
     /// Finds memory for a new peer, and hands it to the real-time side. Returns the index of the
     /// peer's first item, and the file.
     pub fn welcome(&mut self, session: u64, user: u32) -> Result<(u64, Option<OwnedFd>), SysError> {
@@ -120,24 +149,23 @@ impl Channel {
             PeerMemory::Reader(_) => reader::COUNT,
             PeerMemory::Writer(..) => self.layout.words(),
         };
-        if !self.peer.handover().is_some_and(Handover::withdraw) {
-            self.taken = self.introduced;
-        }
+        self.withdraw();
         // The memory of the last reader may be used again.
         let start = match self.peer {
             PeerMemory::Reader(_) => self.start(),
             _ => 0,
         };
         let (memory, file) = self.memory(words, user, session)?;
+        let missed = self.missed;
         match &self.peer {
             PeerMemory::Reader(handover) => {
                 let watched = ReadableWords::map(&file, words)?;
                 memory.words()[reader::READ].store(start, Ordering::Release);
                 self.last = Some(watched);
-                handover.offer(Peer { words: memory.into_readable(), session });
+                handover.offer(Peer { words: memory.into_readable(), session, missed });
             }
             PeerMemory::Writer(handover, arrivals) => {
-                handover.offer(Peer { words: memory.into_readable(), session });
+                handover.offer(Peer { words: memory.into_readable(), session, missed });
                 arrivals.send();
             }
             PeerMemory::None => {}

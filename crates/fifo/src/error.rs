@@ -160,7 +160,8 @@ impl Sent {
 pub struct Received {
     /// Items taken.
     pub popped: u64,
-    /// Items overwritten before they could be taken, because somebody misled the writer.
+    /// Items that could not be taken: overwritten because somebody misled the writer, or of a
+    /// writer whose next one came before the real-time side looked.
     pub lost: u64,
     /// Items that waited at the last look.
     pub available: u64,
@@ -169,6 +170,16 @@ pub struct Received {
 }
 
 impl Received {
+    /// With what became of the items before these.
+    pub(crate) const fn after(self, before: Self) -> Self {
+        Self {
+            popped: before.popped + self.popped,
+            lost: before.lost.saturating_add(self.lost),
+            available: self.available,
+            invalid: before.invalid.saturating_add(self.invalid),
+        }
+    }
+
     pub(crate) const NONE: Self = Self { popped: 0, lost: 0, available: 0, invalid: 0 };
 
     pub(crate) const fn of(index: &ReadIndex) -> Self {

@@ -5,12 +5,16 @@ use std::sync::{Mutex, PoisonError};
 
 use tactus_sys::peer_memory::ReadableWords;
 
+use crate::Received;
+
 /// The memory that a peer writes.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub words: ReadableWords,
     /// The number of its introduction.
     pub session: u64,
+    /// What became of the items of the writers that were withdrawn before it.
+    pub missed: Received,
 }
 
 /// A place for one peer. The real-time thread never waits here, and never frees memory.
@@ -38,12 +42,10 @@ impl Handover {
         drop(freed);
     }
 
-    /// Takes back the peer that is offered. Returns whether the real-time thread had left it.
-    pub fn withdraw(&self) -> bool {
+    /// Takes back the peer that is offered, unless the real-time thread has taken it.
+    pub fn withdraw(&self) -> Option<Peer> {
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        let withdrawn = place.offered.take();
-        drop(place);
-        withdrawn.is_some()
+        place.offered.take()
     }
 
     /// Whether a peer is offered.

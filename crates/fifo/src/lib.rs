@@ -56,6 +56,7 @@ pub mod message;
 mod realtime;
 mod ring;
 mod separation;
+mod shortfalls;
 
 pub use bell::CHANNELS_MAX;
 pub use broker::{Broker, Builder};
@@ -68,4 +69,5 @@ pub use error::{
 pub use guests::PeerReport;
 pub use layout::{CAPACITY_MAX, ITEM_BYTES_MAX, RING_BYTES_MAX};
 pub use realtime::{BlockReader, BlockWriter, Receiver, Sender};
-pub use separation::{Separation, Weakness};
+pub use separation::Separation;
+pub use tactus_model::result::Shortfall;

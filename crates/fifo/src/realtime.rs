@@ -180,8 +180,9 @@ impl<T: ?Sized> Receiver<T> {
         if self.ring.index.available() == 0 && self.handover.take(&mut self.peer) {
             self.is_last = false;
             self.before = self.counts();
-            if let Some(peer) = &self.peer {
-                self.ring.restart(peer.session);
+            if let Some(Peer { session, missed, .. }) = &self.peer {
+                self.before = missed.after(self.before);
+                self.ring.restart(*session);
             }
         }
     }
@@ -199,15 +200,10 @@ impl<T: ?Sized> Receiver<T> {
         Ok(is_woken || due.is_none_or(|due| clock::now::<Monotonic>() < due))
     }
 
-    /// What became of the items of all peers.
+    /// What became of the items of all peers; of those that came and went between two looks, from
+    /// the next look on.
     pub const fn counts(&self) -> Received {
-        let now = Received::of(&self.ring.index);
-        Received {
-            popped: self.before.popped + now.popped,
-            lost: self.before.lost.saturating_add(now.lost),
-            available: now.available,
-            invalid: self.before.invalid + now.invalid,
-        }
+        Received::of(&self.ring.index).after(self.before)
     }
 }
 
@@ -254,7 +250,7 @@ impl<T: ?Sized> Drop for BlockWriter<T> {
 ///
 /// A reading takes a bounded time: if the writer is faster than the copy, again and again, the
 /// value is the one read before, and counted as [busy](Self::busy). The last value of a writer that
-/// has gone remains until the next writes.
+/// has gone remains until the next writes, if it was read before that one came.
 #[derive(Debug)]
 pub struct BlockReader<T: ?Sized> {
     latest: LatestReader,

@@ -6,7 +6,7 @@ use tactus_sys::peer_memory::{ReadableWords, WritableWords};
 
 use crate::index::{ReadIndex, WriteIndex};
 use crate::layout::{Layout, reader, writer};
-use crate::{Full, element};
+use crate::{Full, Received, element};
 
 /// The end that writes items, into memory that only its process writes.
 #[derive(Debug)]
@@ -56,6 +56,19 @@ impl RingWriter {
     }
 }
 
+/// What is lost if nobody reads what a writer has written to `peer`.
+pub(crate) fn unread(peer: &ReadableWords, layout: Layout) -> Received {
+    let mut index = ReadIndex::starting_at(0, layout.capacity as u64);
+    look(&mut index, peer);
+    let found = Received::of(&index);
+    Received { lost: found.lost.saturating_add(found.available), available: 0, ..found }
+}
+
+fn look(index: &mut ReadIndex, peer: &ReadableWords) {
+    index.skip_to(peer.load(writer::FREED));
+    index.look(peer.load(writer::WRITTEN));
+}
+
 /// The end that reads items; its index is in memory that only its process writes.
 #[derive(Debug)]
 pub(crate) struct RingReader {
@@ -74,8 +87,7 @@ impl RingReader {
 
     /// Looks at the indices of the writer whose memory is `peer`.
     pub fn look(&mut self, peer: &ReadableWords) {
-        self.index.skip_to(peer.load(writer::FREED));
-        self.index.look(peer.load(writer::WRITTEN));
+        look(&mut self.index, peer);
     }
 
     /// Takes the next item, if there is one.

@@ -3,7 +3,6 @@
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
-use tactus_sys::SysError;
 
 /// Whether the kernel keeps a peer from acting on the real-time process by other means than the
 /// shared memory.
@@ -34,57 +33,6 @@ impl Display for Separation {
                               real-time process"
             }
         })
-    }
-}
-
-/// A protection that this machine does not grant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Weakness {
-    /// Peers write to ordinary shared memory.
-    NoSecretMemory(SysError),
-    /// The memory of a channel is not in huge pages.
-    NoHugePages {
-        /// The channel.
-        name: String,
-        /// The refused call.
-        error: SysError,
-    },
-    /// The memory of a channel is not locked.
-    NotLocked {
-        /// The channel.
-        name: String,
-        /// The refused call.
-        error: SysError,
-    },
-    /// The broker does not have the requested priority or CPUs.
-    OrdinaryBroker(SysError),
-}
-
-impl Display for Weakness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSecretMemory(error) => write!(
-                f,
-                "no secret memory ({error}). A peer can take away pages, which stalls the \
-                 real-time side for seconds. fix: Linux 5.14, `secretmem.enable=1` on the \
-                 kernel's command line, and a higher RLIMIT_MEMLOCK"
-            ),
-            Self::NoHugePages { name, error } => write!(
-                f,
-                "`{name}` is not in huge pages ({error}). A peer can cause one stall of \
-                 milliseconds by collapsing its pages. fix: start the program while memory is free"
-            ),
-            Self::NotLocked { name, error } => write!(
-                f,
-                "`{name}` is not locked ({error}). Its pages can be swapped out. fix: a higher \
-                 RLIMIT_MEMLOCK"
-            ),
-            Self::OrdinaryBroker(error) => write!(
-                f,
-                "the broker has neither its priority nor its CPUs ({error}). Notices can be late. \
-                 fix: CAP_SYS_NICE or a higher RLIMIT_RTPRIO"
-            ),
-        }
     }
 }
 

@@ -16,7 +16,9 @@ mod exports;
 mod fifo;
 mod imports;
 mod messages;
+mod midi;
 pub mod mutation;
+mod pipelines;
 mod qos;
 mod recordings;
 mod seeds;
@@ -34,7 +36,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -43,6 +45,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "perf", seeds: tracing::perf_seeds, run: tracing::perf },
     Target { name: "experiment", seeds: experiments::seeds, run: experiments::run },
     Target { name: "admission", seeds: admissions::seeds, run: admissions::run },
+    Target { name: "pipeline", seeds: pipelines::seeds, run: pipelines::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
     Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
     Target { name: "qos", seeds: qos::call_seeds, run: qos::call },
@@ -50,6 +53,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },
     Target { name: "fifo", seeds: fifo::message_seeds, run: fifo::message },
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
+    Target { name: "midi", seeds: midi::seeds, run: midi::run },
 ];
 
 /// The target with this name.

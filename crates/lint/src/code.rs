@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -41,8 +42,9 @@ pub struct Code {
     looked: Option<Instant>,
     /// The programs and libraries that were read.
     objects: Vec<ObjectFile>,
-    /// Which of them a file is; `None` if it cannot be read.
-    files: HashMap<PathBuf, Option<usize>>,
+    /// Which of them a file is, by its path and number; `None` if it cannot be read. A program
+    /// that is built again has a new number.
+    files: HashMap<(String, u64), Option<usize>>,
     /// The mapped code by its first address: which object, and what the mapping adds to the
     /// addresses that its file states.
     mapped: HashMap<u64, (usize, u64)>,
@@ -104,10 +106,9 @@ impl Code {
     }
 
     fn add(&mut self, map: &Map) {
-        // The process may have another root directory.
-        let below = PathBuf::from(format!("{}/root{}", self.process, map.name));
-        let number = *self.files.entry(below).or_insert_with_key(|below| {
-            let file = ObjectFile::read(below).or_else(|| ObjectFile::read(Path::new(&map.name)));
+        let paths = self.paths(map);
+        let number = *self.files.entry((map.name.clone(), map.inode)).or_insert_with(|| {
+            let file = paths.iter().find_map(|path| ObjectFile::read(path, map.words()));
             self.objects.push(file?);
             Some(self.objects.len() - 1)
         });
@@ -116,6 +117,21 @@ impl Code {
         let Some(bias) = object.bias(map) else { return };
         self.unwinder.add_module(object.module(map, bias));
         self.mapped.insert(map.addresses.start, (number, bias));
+    }
+
+    /// The paths at which the file of a mapping may be.
+    fn paths(&self, map: &Map) -> Vec<PathBuf> {
+        let process = &self.process;
+        if !map.is_deleted() {
+            // The process may have another root directory.
+            return vec![format!("{process}/root{}", map.name).into(), (&map.name).into()];
+        }
+        // The kernel still has the file. That of a mapping needs rights, that of the program not.
+        let program = PathBuf::from(format!("{process}/exe"));
+        let is_program = program.read_link().is_ok_and(|name| name == Path::new(&map.name));
+        let Range { start, end } = map.addresses;
+        let mapped = format!("{process}/map_files/{start:x}-{end:x}").into();
+        is_program.then_some(program).into_iter().chain([mapped]).collect()
     }
 
     /// Looks again if nothing is known of an address, but not too often.
@@ -190,7 +206,7 @@ impl Code {
                 Some((number, bias)) => objects[*number].frames(address.wrapping_sub(*bias)),
                 None => {
                     let object = map.words().to_owned();
-                    let offset = address - map.addresses.start;
+                    let offset = (address - map.addresses.start).wrapping_add(map.offset);
                     let code = Some(format!("{object}+{offset:#x}"));
                     let place = CodePlace { code, ..CodePlace::default() };
                     vec![Frame { place, object, symbol: None }]

@@ -45,8 +45,12 @@ struct Segment {
 }
 
 impl ObjectFile {
-    /// Reads a file; `None` if it is no program and no library.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
+    /// Reads a file that is called `name`; `None` if it is no program and no library.
+    pub(crate) fn read(path: &Path, name: &str) -> Option<Self> {
+        // A pipe can have taken the place of the program.
+        if !path.metadata().ok()?.is_file() {
+            return None;
+        }
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let range = |name: &str| {
@@ -78,10 +82,10 @@ impl ObjectFile {
             Segment { address: segment.address(), offset, size }
         });
         Some(Self {
-            name: path.file_name()?.to_string_lossy().into_owned(),
+            name: name.to_owned(),
             segments: segments.collect(),
             sections,
-            loader: is_moderate(&file).then(|| Loader::new(path).ok()).flatten(),
+            loader: is_moderate(&file, EXPANDED_MAX).then(|| Loader::new(path).ok()).flatten(),
         })
     }
 
@@ -108,7 +112,7 @@ impl ObjectFile {
             found.push(Frame::default());
         }
         let symbol = self.loader.as_ref().and_then(|loader| loader.find_symbol(address));
-        let symbol = symbol.map(|name| String::from(addr2line::demangle_auto(name.into(), None)));
+        let symbol = symbol.map(demangled);
         for frame in &mut found {
             frame.object.clone_from(&self.name);
             frame.symbol.clone_from(&symbol);
@@ -142,17 +146,77 @@ impl ObjectFile {
     }
 }
 
-/// Whether the compressed sections of a file expand to at most [`EXPANDED_MAX`] bytes in all.
-fn is_moderate<'d>(file: &impl Object<'d>) -> bool {
+/// The name of a function. The short name of a C function can be a word of C++ mangling: `w` is
+/// not `wchar_t`.
+fn demangled(symbol: &str) -> String {
+    match symbol.starts_with('_') {
+        true => addr2line::demangle_auto(symbol.into(), None).into_owned(),
+        false => symbol.to_owned(),
+    }
+}
+
+/// Whether the compressed sections of a file expand to at most `limit` bytes in all.
+fn is_moderate<'d>(file: &impl Object<'d>, limit: u64) -> bool {
     let is_compressed = |format: CompressionFormat| format != CompressionFormat::None;
     let compressed = file.sections().filter(|section| {
         section.compressed_file_range().is_ok_and(|range| is_compressed(range.format))
     });
     let sizes = compressed.map(|section| expanded(&section));
-    sizes.fold(0, u64::saturating_add) <= EXPANDED_MAX
+    sizes.fold(0, u64::saturating_add) <= limit
 }
 
 /// The size of a section after decompression.
 fn expanded<'d>(section: &impl ObjectSection<'d>) -> u64 {
     section.compressed_file_range().map_or(u64::MAX, |range| range.uncompressed_size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_mangled_names_are_demangled() {
+        assert_eq!(demangled("w"), "w");
+        assert_eq!(demangled("_ZN5servo4stepEv"), "servo::step()");
+    }
+
+    fn bytes(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// An ELF file whose sections claim to expand to these sizes. It has a header, the headers of
+    /// no section, of an empty table of names and of these, and the beginnings of their contents.
+    fn claiming(sizes: &[u64]) -> Vec<u8> {
+        const HEADER: u64 = 64;
+        const MAGIC: u64 = 0x0001_0102_464c_457f;
+        const X86_64_PROGRAM: u64 = 0x0001_003e_0002;
+        const PROGBITS: u64 = 1 << 32;
+        const STRTAB: u64 = 3 << 32;
+        const COMPRESSED: u64 = 1 << 11;
+        const ZLIB: u64 = 1;
+        const CONTENT: u64 = 24;
+        let count = sizes.len() as u64 + 2;
+        let names = 1;
+        let table = HEADER << 16 | count << 32 | names << 48;
+        let mut file = bytes(&[MAGIC, 0, X86_64_PROGRAM, 0, 0, HEADER, HEADER << 32, table]);
+        let contents = HEADER * (count + 1);
+        file.extend(bytes(&[0; 8]));
+        file.extend(bytes(&[STRTAB, 0, 0, contents, 0, 0, 1, 0]));
+        for number in 0..count - 2 {
+            let at = contents + CONTENT * number;
+            file.extend(bytes(&[PROGBITS, COMPRESSED, 0, at, CONTENT, 0, 1, 0]));
+        }
+        file.extend(sizes.iter().flat_map(|size| bytes(&[ZLIB, *size, 1])));
+        file
+    }
+
+    #[test]
+    fn a_small_file_that_claims_to_expand_beyond_the_limit_has_no_lines() {
+        let is_below = |sizes: &[u64], limit| {
+            is_moderate(&object::File::parse(&*claiming(sizes)).unwrap(), limit)
+        };
+        assert!(is_below(&[600, 424], 1024) && !is_below(&[600, 425], 1024));
+        assert!(!is_below(&[u64::MAX, u64::MAX], EXPANDED_MAX));
+        assert!(is_below(&[], 0));
+    }
 }

@@ -208,6 +208,18 @@ impl Guard {
         Section(self.watcher.enter())
     }
 
+    /// Enters a section that ends by [`end`](Self::end), for a loop without a body of its own.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.watcher.begin();
+    }
+
+    /// Ends the present section, if there is one.
+    #[inline]
+    pub fn end(&mut self) {
+        self.watcher.end();
+    }
+
     /// Runs `body` inside a section.
     #[inline]
     pub fn run<T>(&mut self, body: impl FnOnce() -> T) -> T {
@@ -250,5 +262,5 @@ fn unseen(options: &section::Options, watcher: &Watcher) -> Vec<Shortfall> {
 
 fn diagnosis(error: SysError) -> Diagnosis {
     let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
-    diagnose(&Asked::KernelEvents, refusal, &tactus_sys::facts::read(Path::new("/")))
+    diagnose(&Asked::ThreadEvents, refusal, &tactus_sys::facts::read(Path::new("/")))
 }

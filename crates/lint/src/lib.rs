@@ -42,4 +42,4 @@ pub use act::{fault, system_call};
 pub use code::Code;
 pub use guard::{Guard, Lint, LintError, Options, Section};
 pub use tactus_model::violation::{CodePlace, LintReport, Violation, ViolationKind};
-pub use tactus_sys::section::Allocator;
+pub use tactus_sys::section::{Allocator, outside};

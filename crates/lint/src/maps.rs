@@ -13,6 +13,8 @@ pub(crate) struct Map {
     pub(crate) executable: bool,
     /// The offset in the file.
     pub(crate) offset: u64,
+    /// The number of the file in its file system.
+    pub(crate) inode: u64,
     /// The path of the file, or a name such as `[heap]`; empty for other memory.
     pub(crate) name: String,
 }
@@ -28,14 +30,20 @@ impl Map {
         };
         let (start, end) = word().split_once('-')?;
         let (permissions, offset) = (word(), word());
-        let (_device, _inode) = (word(), word());
+        let (_device, inode) = (word(), word());
         let number = |text| u64::from_str_radix(text, 16).ok();
         Some(Self {
             addresses: number(start)?..number(end)?,
             executable: permissions.contains('x'),
             offset: number(offset)?,
+            inode: inode.parse().ok()?,
             name: rest.trim_start().to_owned(),
         })
+    }
+
+    /// Whether the path no longer leads to the file.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.name.ends_with(" (deleted)")
     }
 
     /// What the memory is, in words.
@@ -91,6 +99,7 @@ mod tests {
             addresses: 0x0040_0000..0x0040_1000,
             executable: true,
             offset: 0x2000,
+            inode: 77,
             name: "/opt/my servo".to_owned(),
         };
         assert_eq!(maps.iter().next(), Some(&servo));

@@ -149,6 +149,16 @@ pub enum Inconsistent {
         "wait = \"spin\" cannot be used with partner-cpu = \"same\"; use partner-cpu = \"other\""
     )]
     SpinsOnOneCpu,
+    /// The file is smaller than a sample.
+    #[error("file-size = \"{file_size}\" is too small for size = \"{size}\"; use at least {least}")]
+    FileSize {
+        /// The size of the file.
+        file_size: Bytes,
+        /// The size of a block.
+        size: Bytes,
+        /// The bytes of a sample.
+        least: Bytes,
+    },
     /// The kernel neither pins a deadline thread nor lets it start another.
     #[error(
         "policy = \"{scheduling}\" cannot be used with operation = \"{operation}\", whose partner has the same policy; use fifo:N, rr:N or other"
@@ -281,6 +291,11 @@ impl Cell {
         }
         if cost.spins() && cost.partner_cpu == PartnerCpu::Same {
             return Err(Inconsistent::SpinsOnOneCpu);
+        }
+        let file_size = cost.file.file_size;
+        let least = Bytes::new(size.get() * u64::from(cost.per_sample()));
+        if operation.takes(Parameter::FileSize.word()) && file_size < least {
+            return Err(Inconsistent::FileSize { file_size, size, least });
         }
         if matches!(scheduling, Scheduling::Deadline { .. }) && operation.has_partner() {
             return Err(Inconsistent::PartnerPolicy { scheduling, operation });

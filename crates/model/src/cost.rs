@@ -3,13 +3,19 @@
 //! [`Operation`] is the table: an operation is a word, a row of [`Operation::traits`], and its code
 //! in `tactus_probe`. Everything else (plans, options, tables, pages) follows from the row.
 
+mod file;
+mod image;
 mod operation;
 mod parameter;
+mod sampling;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::file::{Advice, Cache, Directory, FileReads, QueueDepth};
+pub use self::image::Image;
 pub use self::operation::{Amount, Family, Operation, Traits};
 pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, Touch, Wait};
+pub use self::sampling::{NotTimes, Sampling, Times, Way};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
 
@@ -37,6 +43,18 @@ pub struct CostProbe {
     pub buffers: Buffers,
     /// How a side waits for a message.
     pub wait: Wait,
+    /// The file that it reads.
+    #[serde(default)]
+    pub file: FileReads,
+    /// The image that it draws.
+    #[serde(default)]
+    pub image: Image,
+    /// Whether a thread of the lowest priority counts while the task's CPU is idle.
+    #[serde(default)]
+    pub idle_count: bool,
+    /// How it is sampled.
+    #[serde(flatten)]
+    pub sampling: Sampling,
 }
 
 impl CostProbe {
@@ -53,6 +71,10 @@ impl CostProbe {
             touch: Touch::Both,
             buffers: Buffers::Recycled,
             wait: Wait::Block,
+            file: FileReads::BLANK,
+            image: Image::OF_THE_PAPER,
+            idle_count: false,
+            sampling: Sampling::USUAL,
         }
     }
 
@@ -67,6 +89,9 @@ impl CostProbe {
 
     /// How many operations a sample has.
     pub fn per_sample(&self) -> u32 {
+        if let Some(times) = self.sampling.times.get() {
+            return times;
+        }
         let bytes = match self.operation.traits().amount {
             Amount::Times(times) if self.spins() => return times * Self::SPUN,
             Amount::Times(times) => return times,
@@ -77,6 +102,13 @@ impl CostProbe {
         u32::try_from(times).unwrap_or(u32::MAX)
     }
 
+    /// Whether it waits for something that is neither the task nor its partner: a disk.
+    pub fn waits_for_disk(&self) -> bool {
+        let Traits { family, takes, .. } = self.operation.traits();
+        // Direct reads have no cache.
+        family == Family::File && (self.file.is_cold() || !takes.contains(&Parameter::Cache))
+    }
+
     /// The least memory that an operation has an effect on.
     fn unit_size(&self) -> u64 {
         match self.operation {
@@ -85,9 +117,39 @@ impl CostProbe {
         }
     }
 
+    /// The memory that it takes: on each side a working set, and two blocks, a source and a
+    /// destination or what is sent and what is received.
+    pub fn memory(&self) -> Bytes {
+        let taken = |parameter: Parameter, bytes: Bytes| {
+            if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
+        };
+        let sides = if self.operation.has_partner() { 2 } else { 1 };
+        let blocks = 2 * taken(Parameter::Size, self.size);
+        Bytes::new(sides * (taken(Parameter::WorkingSet, self.working_set) + blocks))
+    }
+
+    /// The most memory that operations may take of this much: half of it, since touching more
+    /// would make others lose some.
+    pub const fn memory_max(there: Bytes) -> Bytes {
+        Bytes::new(there.get() / 2)
+    }
+
+    /// What is counted as one operation.
+    pub const fn unit(&self) -> &'static str {
+        match self.sampling.way {
+            Way::RoundTrip => self.operation.traits().unit,
+            Way::OneWay => "hand-over",
+        }
+    }
+
     /// The bytes that one operation moves; `None` if it moves none.
     pub fn moved(&self) -> Option<Bytes> {
-        self.operation.traits().moves.then_some(self.size)
+        let Traits { moves, takes, .. } = self.operation.traits();
+        let size = match takes.contains(&Parameter::Image) {
+            true => self.image.bytes(),
+            false => self.size,
+        };
+        moves.then_some(size)
     }
 }
 

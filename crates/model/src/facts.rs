@@ -129,6 +129,11 @@ pub struct CpuFacts {
     /// CPUs to which new device interrupts go (`/proc/irq/default_smp_affinity`).
     #[serde(default)]
     pub default_interrupt_cpus: Option<CpuList>,
+    /// The CPU's vulnerabilities, each with what the kernel does about it, for example
+    /// `meltdown: PTI`; without those that do not affect this CPU
+    /// (`/sys/devices/system/cpu/vulnerabilities`).
+    #[serde(default)]
+    pub vulnerabilities: Option<Vec<String>>,
 }
 
 impl CpuFacts {
@@ -453,6 +458,7 @@ impl MachineFacts {
         rows.words("clock sources", self.cpu.available_clock_sources.as_deref());
         rows.list("device interrupts", self.cpu.interrupt_cpus.as_ref());
         rows.list("new device interrupts", self.cpu.default_interrupt_cpus.as_ref());
+        rows.words("vulnerabilities", self.cpu.vulnerabilities.as_deref());
         rows.group = "Scheduling";
         rows.budget("real-time runtime", self.scheduling.rt_runtime_us);
         rows.budget("real-time period", self.scheduling.rt_period_us);

@@ -1,5 +1,6 @@
 //! The result of one measurement of a cell.
 
+use std::fmt;
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
@@ -194,6 +195,10 @@ pub struct Batch {
     pub preempted: u64,
     /// Steal time of the task's CPU, counted in steps of 10 ms; `None` if it cannot be read.
     pub steal: Option<Nanos>,
+    /// How long the task's CPU was idle, by a thread of the lowest priority that counts; `None`
+    /// without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Nanos>,
 }
 
 impl Batch {
@@ -326,6 +331,15 @@ pub struct Shortfall {
     /// The command or change that would grant it, if there is one.
     #[serde(alias = "mend")]
     pub fix: Option<String>,
+}
+
+/// One sentence with the reason, and one with the fix if there is one.
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, granted: _, reason, fix } = self;
+        write!(f, "{asked}: {reason}.")?;
+        fix.iter().try_for_each(|fix| write!(f, " fix: {fix}"))
+    }
 }
 
 /// One cell measured in one round.

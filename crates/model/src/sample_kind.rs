@@ -55,7 +55,7 @@ impl SampleKind {
             Self::Interrupt => "interrupt",
             Self::Frame => "frame",
             Self::Sort => "sort",
-            Self::Operation => "operation",
+            Self::Operation => "sample",
             Self::Burst => "burst",
             Self::Gap => "gap",
             Self::Value => "value",
@@ -69,7 +69,7 @@ impl SampleKind {
             Self::Interrupt => "interrupt latency",
             Self::Frame => "frame latency",
             Self::Sort => "sort time",
-            Self::Operation => "operation time",
+            Self::Operation => "duration of a sample",
             Self::Burst => "delivery",
             Self::Gap => "gap length",
             Self::Value => "latency",
@@ -112,6 +112,8 @@ mod tests {
         check("timer", "wakeup was 1 ms late", "wakeups were at most 1 ms late");
         check("oslat-gap", "gap lasted 1 ms", "gaps lasted at most 1 ms");
         check("values of read", "value was 1 ms", "values were at most 1 ms");
+        let operation = SampleKind::Operation;
+        assert_eq!(format!("{} {}", operation.noun(), operation.was("1 ms")), "sample took 1 ms");
         let [thread, irq] = ["timerlat-thread", "timerlat-irq"].map(Cell::imported);
         assert_eq!(SampleKind::of_all([&irq]), SampleKind::Interrupt);
         assert_eq!(SampleKind::of_all([&irq, &thread]), SampleKind::Value);

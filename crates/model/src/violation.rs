@@ -112,9 +112,12 @@ pub const ROWS_MAX: usize = 1024;
 /// Counts violations of one kind at one place together.
 #[derive(Clone, Debug, Default)]
 pub struct ViolationTally {
-    rows: BTreeMap<(String, ViolationKind, String, CodePlace), Row>,
+    rows: BTreeMap<Place, Row>,
     beyond: u64,
 }
+
+/// The name of a thread, what it did, and where.
+type Place = (String, ViolationKind, String, CodePlace);
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
@@ -127,16 +130,28 @@ impl ViolationTally {
     /// Counts a violation by the thread of this name.
     pub fn add(&mut self, thread: &str, found: Occurrence) {
         let Occurrence { kind, what, at, when, took } = found;
+        let row = Row { count: 1, first: when, worst: took };
+        self.count((thread.to_owned(), kind, what, at), row);
+    }
+
+    /// Counts what another tally has as violations by the thread of this name.
+    pub fn add_all(&mut self, thread: &str, other: Self) {
+        for ((_, kind, what, at), row) in other.rows {
+            self.count((thread.to_owned(), kind, what, at), row);
+        }
+        self.beyond += other.beyond;
+    }
+
+    fn count(&mut self, place: Place, Row { count, first, worst }: Row) {
         let is_full = self.rows.len() >= ROWS_MAX;
-        let key = (thread.to_owned(), kind, what, at);
-        match self.rows.get_mut(&key) {
+        match self.rows.get_mut(&place) {
             Some(row) => {
-                row.count += 1;
-                row.first = row.first.min(when);
-                row.worst = row.worst.max(took);
+                row.count += count;
+                row.first = row.first.min(first);
+                row.worst = row.worst.max(worst);
             }
-            None if is_full => self.beyond += 1,
-            None => drop(self.rows.insert(key, Row { count: 1, first: when, worst: took })),
+            None if is_full => self.beyond += count,
+            None => drop(self.rows.insert(place, Row { count, first, worst })),
         }
     }
 
@@ -175,8 +190,8 @@ pub struct LintReport {
     /// The number of sections of which a part was not watched: after a system call that only the
     /// thread itself can make, e.g. `clone3`, or during a loss of events.
     pub interrupted: u64,
-    /// The number of further sections of which nothing is known, because of losses: by the periods
-    /// that they lasted, so that a period that the thread skipped counts too.
+    /// About the number of further sections of which nothing is known, because of losses: by the
+    /// mean length of the sections before.
     #[serde(default)]
     pub lost: u64,
     /// The number of records that were lost because they came faster than they were read.
@@ -258,6 +273,19 @@ mod tests {
         }
         tally.add("servo", occurrence(0, 0, None));
         assert_eq!((tally.violations().len(), tally.beyond()), (ROWS_MAX, 5));
+    }
+
+    #[test]
+    fn a_tally_is_added_under_another_name() {
+        let [mut all, mut renamed] = [ViolationTally::default(), ViolationTally::default()];
+        all.add("servo", occurrence(42, 5, None));
+        renamed.add("loop", occurrence(42, 3, None));
+        renamed.add("servo", occurrence(42, 9, Some(7)));
+        all.add_all("servo", renamed);
+        let found = all.violations();
+        assert_eq!((found.len(), found[0].thread.as_str()), (1, "servo"));
+        assert_eq!((found[0].count, found[0].first.as_nanos()), (3, 3));
+        assert_eq!(found[0].worst, Some(Nanos::from_nanos(7)));
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub enum Activity {
     /// The above on a machine where only root may read tracefs, which is the kernel's default
     /// (mode 0700).
     Tracefs,
+    /// Recording page faults and switches of the user's own threads by perf, and nothing else.
+    ThreadEvents,
+    /// The above with their system calls, on a machine where only root may read tracefs.
+    ThreadCalls,
 }
 
 impl Activity {
@@ -36,6 +40,9 @@ impl Activity {
             Self::Tracefs => {
                 &[READ_ANY_FILE, "cap_ipc_lock", "cap_perfmon", "cap_sys_nice", "cap_syslog"]
             }
+            // A ring becomes smaller by itself, and addresses of the kernel are not needed.
+            Self::ThreadEvents => &["cap_perfmon"],
+            Self::ThreadCalls => &[READ_ANY_FILE, "cap_perfmon"],
         }
     }
 }
@@ -202,8 +209,11 @@ pub(crate) fn container_options(missing: Missing<'_>, facts: &MachineFacts) -> S
     if !is_root(facts) {
         options.extend(["memlock=-1", "nice=40", "rtprio=99"].map(|it| format!("--ulimit {it}")));
     }
-    let tracefs = missing == Missing::Capabilities(Activity::Tracefs) || is_tactus(permission);
-    if tracefs || permission.tracefs_readable == Some(true) {
+    let reads = [Activity::Tracefs, Activity::ThreadCalls].map(Missing::Capabilities);
+    if reads.contains(&missing)
+        || is_tactus(permission)
+        || permission.tracefs_readable == Some(true)
+    {
         options.push("-v /sys/kernel/tracing:/sys/kernel/tracing".to_owned());
     }
     if unfiltered(missing, facts) {

@@ -74,6 +74,10 @@ pub enum Asked {
     TracefsInstance,
     /// Kernel events of a CPU, by perf_event_open(2).
     KernelEvents,
+    /// The descriptions of the tracepoints of system calls, to record those of own threads.
+    ThreadCalls,
+    /// Events of an own thread, by perf_event_open(2).
+    ThreadEvents,
     /// Memory for the events of a CPU, by mmap(2) of a perf event.
     EventRings,
     /// A new value of a setting in sysfs, procfs or debugfs.
@@ -125,9 +129,11 @@ pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagno
         Asked::IoUring => resources::io_uring(refusal, facts),
         Asked::Bpf => resources::bpf(refusal, facts),
         Asked::TimerSlack(_) => None,
-        Asked::Tracepoints => recording::tracepoints(refusal, facts),
+        Asked::Tracepoints => recording::tracepoints(Activity::Tracefs, refusal, facts),
+        Asked::ThreadCalls => recording::tracepoints(Activity::ThreadCalls, refusal, facts),
         Asked::TracefsInstance => recording::instance(refusal, facts),
-        Asked::KernelEvents => recording::events(refusal, facts),
+        Asked::KernelEvents => recording::events(recording::for_cpus(facts), refusal, facts),
+        Asked::ThreadEvents => recording::events(Activity::ThreadEvents, refusal, facts),
         Asked::EventRings => recording::rings(refusal, facts),
         Asked::Setting => machine::setting(refusal, facts),
         Asked::Namespace { maps_users, switch } => {
@@ -151,9 +157,9 @@ impl Asked {
             Self::TimerSlack(_) => "prctl(PR_SET_TIMERSLACK)",
             Self::IoUring => "io_uring_setup",
             Self::Bpf => "bpf",
-            Self::Tracepoints => "reading tracefs",
+            Self::Tracepoints | Self::ThreadCalls => "reading tracefs",
             Self::TracefsInstance => "mkdir",
-            Self::KernelEvents => "perf_event_open",
+            Self::KernelEvents | Self::ThreadEvents => "perf_event_open",
             Self::EventRings => "mmap",
             Self::Setting => "writing it",
             Self::Namespace { maps_users: true, .. } => "writing the map of users",

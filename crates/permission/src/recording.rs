@@ -9,11 +9,16 @@ use crate::{Diagnosis, Refusal, beyond_root, container, is_root};
 /// The place where tracefs is mounted.
 const TRACEFS: &str = "/sys/kernel/tracing";
 
-pub(crate) fn tracepoints(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
+/// Why tracefs cannot be read, which `activity` needs.
+pub(crate) fn tracepoints(
+    activity: Activity,
+    refusal: Refusal,
+    facts: &MachineFacts,
+) -> Option<Diagnosis> {
     match refusal {
         Refusal::NOENT if container(facts).is_some() => Some(Diagnosis::new(
             "the container does not have tracefs",
-            container_run(Missing::Capabilities(Activity::Tracefs), facts),
+            container_run(Missing::Capabilities(activity), facts),
         )),
         Refusal::NOENT => Some(Diagnosis::new(
             "tracefs is not mounted, or this kernel has no tracepoints",
@@ -22,7 +27,7 @@ pub(crate) fn tracepoints(refusal: Refusal, facts: &MachineFacts) -> Option<Diag
         Refusal::PERM | Refusal::ACCESS if is_root(facts) => Some(beyond_root(facts)),
         Refusal::PERM | Refusal::ACCESS => Some(Diagnosis::new(
             "tracefs needs root or CAP_DAC_READ_SEARCH",
-            grant(Activity::Tracefs, facts),
+            grant(activity, facts),
         )),
         _ => None,
     }
@@ -44,7 +49,18 @@ pub(crate) fn instance(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnos
     }
 }
 
-pub(crate) fn events(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
+/// The rights to record events of a CPU; they depend on who may read tracefs.
+pub(crate) fn for_cpus(facts: &MachineFacts) -> Activity {
+    let readable = facts.permission.tracefs_readable != Some(false);
+    if readable { Activity::Perf } else { Activity::Tracefs }
+}
+
+/// Why perf refuses the events of `activity`.
+pub(crate) fn events(
+    activity: Activity,
+    refusal: Refusal,
+    facts: &MachineFacts,
+) -> Option<Diagnosis> {
     let permission = &facts.permission;
     let holds = |name| permission.holds(name) == Some(true);
     if !matches!(refusal, Refusal::PERM | Refusal::ACCESS) {
@@ -61,9 +77,7 @@ pub(crate) fn events(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis
         Some(level) => format!("CAP_PERFMON is not held, and perf_event_paranoid is {level}"),
         None => "CAP_PERFMON is not held".to_owned(),
     };
-    let readable = permission.tracefs_readable != Some(false);
-    let fix = grant(if readable { Activity::Perf } else { Activity::Tracefs }, facts);
-    Some(Diagnosis::new(reason, fix))
+    Some(Diagnosis::new(reason, grant(activity, facts)))
 }
 
 pub(crate) fn rings(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {

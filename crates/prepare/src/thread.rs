@@ -159,35 +159,13 @@ impl SchedulingCalls for ThreadRef {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
-    use std::thread::JoinHandle;
-
     use tactus_sys::Errno;
+    use tactus_testing::Sleeper;
 
     use super::*;
 
-    /// A thread that waits to be ended.
-    struct Other {
-        id: ThreadId,
-        end: Sender<()>,
-        thread: JoinHandle<()>,
-    }
-
-    impl Other {
-        fn start() -> Self {
-            let (end, ended) = channel();
-            let (number, numbers) = channel();
-            let thread = std::thread::spawn(move || {
-                number.send(tactus_sys::thread::current_id()).unwrap();
-                let _ = ended.recv();
-            });
-            Self { id: numbers.recv().unwrap(), end, thread }
-        }
-
-        fn end(self) {
-            drop(self.end);
-            self.thread.join().unwrap();
-        }
+    fn other() -> Sleeper<ThreadId> {
+        Sleeper::start(tactus_sys::thread::current_id)
     }
 
     fn check(thread: &ThreadRef, policy: &str) {
@@ -206,21 +184,19 @@ mod tests {
 
     #[test]
     fn another_thread_is_set_by_its_id() {
-        let other = Other::start();
+        let other = other();
         check(&ThreadRef::Id(other.id), "batch:5");
-        other.end();
     }
 
     #[test]
     fn another_thread_is_set_to_real_time_by_its_id_as_root() {
-        let other = Other::start();
+        let other = other();
         check(&ThreadRef::Id(other.id), "fifo:3");
-        other.end();
     }
 
     #[test]
     fn another_thread_is_set_to_real_time_by_its_pidfd_as_root() {
-        let other = Other::start();
+        let other = other();
         match PidFd::of_thread(other.id) {
             Ok(descriptor) => check(&ThreadRef::PidFd(descriptor), "rr:2"),
             Err(error) => tactus_testing::skip(
@@ -228,7 +204,6 @@ mod tests {
                 format!("a pidfd of a thread requires Linux 6.9: {error}"),
             ),
         }
-        other.end();
     }
 
     #[test]

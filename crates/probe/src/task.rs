@@ -26,7 +26,7 @@ use crate::frames::Player;
 use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::net::{Bursts, NetError, Site};
-use crate::operations::{Bench, Repetition, Unmeasurable};
+use crate::operations::{self, Bench, Repetition, Unmeasurable};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
 use crate::timer::{SampleMemory, TakenSamples};
@@ -178,8 +178,11 @@ impl From<SysError> for Unable {
 
 impl From<Unmeasurable> for Unable {
     fn from(error: Unmeasurable) -> Self {
-        match (error, error.hint()) {
-            (Unmeasurable::System(error), None) => Self::from(error),
+        match (&error, error.hint()) {
+            (Unmeasurable::System(refused), _) if refused.call == "io_uring_setup" => {
+                Self::refused(&Asked::IoUring, *refused)
+            }
+            (Unmeasurable::System(refused), None) => Self::from(*refused),
             (_, hint) => Self { reason: error.to_string(), hint: hint.map(str::to_owned) },
         }
     }
@@ -223,7 +226,7 @@ const REHEARSAL_WAKEUPS: u64 = 5;
 const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
 /// The bytes of stack that a task touches: more than a measured loop uses, less than the stack
 /// that any C library gives a thread.
-const STACK_DEPTH: usize = 64 << 10;
+pub(crate) const STACK_DEPTH: usize = 64 << 10;
 
 impl<'a> Task<'a> {
     fn new(request: &'a TaskRequest) -> Self {
@@ -249,6 +252,8 @@ impl<'a> Task<'a> {
         // Before the thread has its policy, which its helpers do not share.
         let (mut site, refused) = self.open_site()?.unzip();
         let cpus = self.cpus_of_cell()?;
+        let prepared = self.prepare_operation()?;
+        let missing = prepared.shortfalls();
         let interrupted = self.start_interrupted()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
@@ -257,7 +262,7 @@ impl<'a> Task<'a> {
         preparation.place(&self.cpus()?, policy.scheduling)?;
         let mut facility = self.open(interrupted.as_ref())?;
         // A partner inherits the policy.
-        let mut bench = self.open_bench(&cpus)?;
+        let mut bench = self.open_bench(prepared, &cpus)?;
         let destination = match rings {
             Some(rings) => Destination::Ring(rings.writer(self.request.task)),
             None => Destination::Memory(self.take_memory()?),
@@ -269,7 +274,7 @@ impl<'a> Task<'a> {
             preparation.lock_memory(Lock::Present);
         }
         let Prepared { granted, mut shortfalls } = preparation.finish()?;
-        shortfalls.extend(refused.into_iter().flatten());
+        shortfalls.extend(refused.into_iter().flatten().chain(missing));
         line.send(TaskMessage::Ready { shortfalls, cost, thread: thread::current_id() });
 
         let Some(Command::Start { at }) = line.receive() else { return Ok(()) };
@@ -376,11 +381,18 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// What an operation needs that does not have the task's CPU and policy.
+    fn prepare_operation(&self) -> Result<operations::Site, Unable> {
+        let cost = self.request.cell.probe.cost();
+        let site = cost.map(|cost| operations::Site::prepare(cost, self.request.cpu));
+        Ok(site.transpose()?.unwrap_or_default())
+    }
+
     /// What an operation needs besides its loop.
-    fn open_bench(&self, cpus: &CpuList) -> Result<Option<Bench>, Unable> {
+    fn open_bench(&self, site: operations::Site, cpus: &CpuList) -> Result<Option<Bench>, Unable> {
         let TaskRequest { cell, cpu, .. } = self.request;
         let cost = cell.probe.cost();
-        Ok(cost.map(|cost| Bench::open(cost, cell.duration, *cpu, cpus)).transpose()?)
+        Ok(cost.map(|cost| Bench::open(cost, site, cell.duration, *cpu, cpus)).transpose()?)
     }
 
     /// The program that prepares the caches for each event, if the cell has one.

@@ -46,17 +46,10 @@ mod tests {
 
     #[test]
     fn a_meter_grows_and_ends_with_its_thread() {
-        let (send, receive) = std::sync::mpsc::channel();
-        let (end, ended) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            send.send(tactus_sys::thread::current_id()).unwrap();
-            let _ = ended.recv();
-        });
-        let id = receive.recv().unwrap();
-        let meter = Meter::of(id).unwrap();
+        let thread = tactus_testing::Sleeper::start(tactus_sys::thread::current_id);
+        let meter = Meter::of(thread.id).unwrap();
         let first = meter.read().unwrap();
-        drop(end);
-        thread.join().unwrap();
+        drop(thread);
         // The kernel removes the thread shortly after those who join it have gone on.
         while let Some(last) = meter.read() {
             assert!(last.used >= first.used);

@@ -111,14 +111,14 @@ impl ThreadRecording {
             Err(error)
                 if is_refusal(error) && error.call == "perf_event_open" && self.has_calls() =>
             {
-                let diagnosis = diagnose_here(&Asked::KernelEvents, error.errno);
+                let diagnosis = diagnose_here(&Asked::ThreadEvents, error.errno);
                 (self.calls, self.refused) = (None, Some(no_calls(diagnosis)));
                 self.start(thread)
             }
             Err(error) if error.errno == Errno::SRCH => Ok(None),
             Err(error) if is_refusal(error) => {
                 let what = "record what a thread does";
-                Err(RecordError::refused(what, &Asked::KernelEvents, error.errno))
+                Err(RecordError::refused(what, &Asked::ThreadEvents, error.errno))
             }
             opened => Ok(Some(ThreadRecorder { events: opened?, calls: self.calls })),
         }
@@ -159,7 +159,7 @@ impl Calls {
     fn find() -> Result<Self, Diagnosis> {
         let refused = |error: std::io::Error| {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-            diagnose_here(&Asked::Tracepoints, errno)
+            diagnose_here(&Asked::ThreadCalls, errno)
         };
         let tracefs = Tracefs::find().map_err(refused)?;
         let format = |event: &str| -> Result<Format, Diagnosis> {

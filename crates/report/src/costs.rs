@@ -1,38 +1,57 @@
 //! What operations cost, as text and as a page.
 
+mod section;
+
+use std::fmt::Write;
+
 use askama::Template;
 use tactus_model::cell::Cell;
 use tactus_model::cost::{
-    Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
+    Advice, Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
 };
 use tactus_model::run::Run;
-use tactus_model::time::Nanos;
+use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::{Contamination, CostRow, RunCosts};
 
 use crate::format::{self, THIN_SPACE};
 use crate::page::ReportError;
 use crate::page::frame::{Frame, written};
-use crate::page::view::Table;
-use crate::svg::sizes::{self, SizeCurve};
-use crate::svg::style::CurveStyle;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
 use crate::wrap::wrapped;
 
-/// Writes the costs of a run: a table for each family of operations, and what follows from them.
+pub(crate) use section::{Section, sections};
+
+/// Writes the costs of a run: tables for each family of operations, and what follows from them.
 pub fn costs_text(run: &Run, costs: &RunCosts, options: &TableOptions) -> String {
     let width = options.width;
     let mut text = String::new();
     for sentence in findings(costs) {
         text.push_str(&wrapped(&sentence, "", width));
     }
-    for (family, rows) in families(costs) {
-        text.push_str(&format!("\n{}\n\n", heading(family)));
-        text.push_str(&grid(columns(run, &rows), width));
-    }
+    text.push_str(&tables(run, costs, width));
     text.push('\n');
     for note in notes(run, costs) {
         text.push_str(&wrapped(&note, "", width));
+    }
+    text
+}
+
+/// The tables of all families, each below its heading.
+pub(crate) fn tables(run: &Run, costs: &RunCosts, width: usize) -> String {
+    let mut text = String::new();
+    for section in sections(run, costs) {
+        let _ = writeln!(text, "\n{}", section.heading);
+        for captioned in section.tables {
+            if !captioned.caption.is_empty() {
+                let _ = write!(text, "\n{}:\n", captioned.caption);
+            }
+            text.push('\n');
+            text.push_str(&grid(captioned.table.columns, width));
+            for remark in captioned.remarks {
+                text.push_str(&wrapped(&remark, "", width));
+            }
+        }
     }
     text
 }
@@ -42,15 +61,10 @@ pub fn costs_text(run: &Run, costs: &RunCosts, options: &TableOptions) -> String
 /// # Errors
 /// The page could not be put together.
 pub fn costs_page(run: &Run, costs: &RunCosts) -> Result<String, ReportError> {
-    let families = families(costs).into_iter().map(|(family, rows)| FamilyView {
-        heading: heading(family),
-        drawings: drawings(run, &rows),
-        table: Table::of(columns(run, &rows)),
-    });
     let page = Page {
         title: format!("What operations cost on {}", machine(run)),
         findings: findings(costs),
-        families: families.collect(),
+        sections: sections(run, costs),
         notes: notes(run, costs),
         frame: Frame::new("", &[]),
     };
@@ -62,22 +76,9 @@ pub fn costs_page(run: &Run, costs: &RunCosts) -> Result<String, ReportError> {
 struct Page {
     title: String,
     findings: Vec<String>,
-    families: Vec<FamilyView>,
+    sections: Vec<Section>,
     notes: Vec<String>,
     frame: Frame,
-}
-
-struct FamilyView {
-    heading: &'static str,
-    drawings: Vec<String>,
-    table: Table,
-}
-
-/// The rows of each family that has any.
-fn families(costs: &RunCosts) -> Vec<(Family, Vec<&CostRow>)> {
-    let of = |family: Family| costs.rows.iter().filter(|row| row.family == family).collect();
-    let all = Family::ALL.iter().map(|family| (*family, of(*family)));
-    all.filter(|(_, rows): &(_, Vec<_>)| !rows.is_empty()).collect()
 }
 
 const fn heading(family: Family) -> &'static str {
@@ -86,6 +87,8 @@ const fn heading(family: Family) -> &'static str {
         Family::Switch => "Round trips to another thread or process",
         Family::Memory => "Moving and getting memory",
         Family::Ipc => "Handing a message over to another process",
+        Family::File => "Reading files",
+        Family::Display => "Drawing images on a display",
     }
 }
 
@@ -108,7 +111,7 @@ fn probe<'r>(run: &'r Run, row: &CostRow) -> Option<(&'r Cell, &'r CostProbe)> {
 /// The operation with what distinguishes it: `pipe, process, other CPU`; without that, on the same
 /// CPU. The load, the policy and
 /// the kernel stand there if the run has several.
-fn name(run: &Run, row: &CostRow) -> String {
+pub(crate) fn name(run: &Run, row: &CostRow) -> String {
     let Some((cell, cost)) = probe(run, row) else { return String::new() };
     let takes = |setting: &str| cost.operation.takes(setting);
     let mut parts = vec![cost.operation.to_string()];
@@ -128,6 +131,7 @@ fn name(run: &Run, row: &CostRow) -> String {
         parts.push(format!("reads {}", cost.working_set));
     }
     parts.extend(of_messages(cost));
+    parts.extend(source(cost));
     parts.extend(axes(run, cell));
     parts.join(", ")
 }
@@ -154,7 +158,23 @@ fn of_messages(cost: &CostProbe) -> Vec<String> {
     .collect()
 }
 
-/// The values of the axes that are not settings of operations.
+/// What is read, and how, or what is drawn.
+fn source(cost: &CostProbe) -> Vec<String> {
+    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let file = &cost.file;
+    let parts = [
+        takes(Parameter::Image).then(|| cost.image.to_string()),
+        takes(Parameter::Cache).then(|| file.cache.to_string()),
+        (takes(Parameter::Advice) && file.advice != Advice::None)
+            .then(|| format!("{} advice", file.advice)),
+        takes(Parameter::QueueDepth).then(|| format!("depth {}", file.queue_depth)),
+        (takes(Parameter::IdleCount) && cost.idle_count).then(|| "idle time counted".to_owned()),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// The values of the axes that are not settings of operations, where they differ from those of the
+/// first cell.
 fn axes(run: &Run, cell: &Cell) -> Vec<String> {
     let cells = &run.header.plan.cells;
     let texts: [fn(&Cell) -> String; 4] = [
@@ -163,12 +183,13 @@ fn axes(run: &Run, cell: &Cell) -> Vec<String> {
         |cell| cell.policy.cpus.to_string(),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
-    let varies = |of: &&fn(&Cell) -> String| cells.iter().any(|other| of(other) != of(cell));
-    texts.iter().filter(varies).map(|of| of(cell)).collect()
+    let differs =
+        |of: &&fn(&Cell) -> String| cells.first().is_some_and(|first| of(first) != of(cell));
+    texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 
 /// A cost, with three digits.
-fn cost(nanos: f64) -> String {
+pub(crate) fn cost(nanos: f64) -> String {
     match nanos {
         ..9.995 => format!("{nanos:.2}{THIN_SPACE}ns"),
         ..99.95 => format!("{nanos:.1}{THIN_SPACE}ns"),
@@ -213,9 +234,21 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
         Column::of("p99", rows, |row| optional(row.cost.p99_ns))
             .meaning("of samples; a sample of a cheap operation is the mean of many"),
     ];
+    if waits(rows) {
+        let cpu = Column::of("CPU time", rows, |row| optional(row.cost.cpu_ns));
+        let meaning =
+            "CPU time of an operation, of both sides if it has two: the median of batches";
+        columns.push(cpu.meaning(meaning).dispensable(3));
+    }
     if has_rate {
-        columns
-            .push(Column::of("rate", rows, |row| rate(row)).meaning("bytes of a block per median"));
+        columns.push(
+            Column::of("rate", rows, |row| rate(row))
+                .meaning("bytes of a block per median; of a file, per mean"),
+        );
+    }
+    if rows.iter().any(|row| row.cost.used_ns.is_some()) {
+        let used = Column::of("CPU used", rows, |row| optional(row.cost.used_ns));
+        columns.push(used.meaning("CPU time on the task's CPU, by counting idle time"));
     }
     columns.extend([
         Column::of("A/A", rows, |row| Entry::optional(row.cost.noise_floor.map(percent)))
@@ -231,14 +264,16 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
     columns
 }
 
+/// Whether an operation of these waits, so that its CPU time is not its duration.
+fn waits(rows: &[&CostRow]) -> bool {
+    rows.iter().any(|row| !matches!(row.family, Family::Trap | Family::Memory))
+}
+
 /// The bytes moved per second, in decimal units.
 fn rate(row: &CostRow) -> Entry {
-    match row.moved {
-        Some(bytes) if row.cost.typical_ns > 0.0 => {
-            let per_second = bytes.get() as f64 / row.cost.typical_ns * 1e9;
-            Entry::number(format::byte_rate(per_second), per_second as u64)
-        }
-        _ => Entry::empty(),
+    match row.bytes_per_second() {
+        Some(rate) => Entry::number(format::byte_rate(rate), rate as u64),
+        None => Entry::empty(),
     }
 }
 
@@ -266,42 +301,30 @@ fn findings(costs: &RunCosts) -> Vec<String> {
     [call, modes, address_space(costs), fresh_pages(costs)].into_iter().flatten().collect()
 }
 
-/// The first two rows that differ in this setting of operations alone, with these values.
-fn pair<'c>(
+/// The first change of this setting between these values, with the rows that differ by it.
+fn change<'c>(
     costs: &'c RunCosts,
-    setting: &'static str,
-    values: [&str; 2],
-) -> Option<[&'c CostRow; 2]> {
-    let has =
-        |row: &&CostRow, value: &str| row.settings.get(setting).is_some_and(|known| known == value);
-    let with = |row: &CostRow| {
-        let mut settings = row.settings.clone();
-        settings.insert(setting, values[1].to_owned());
-        settings
-    };
-    let firsts = costs.rows.iter().filter(|row| has(row, values[0]));
-    let second = |first: &CostRow| {
-        costs.rows.iter().find(|row| has(row, values[1]) && row.settings == with(first))
-    };
-    firsts.into_iter().find_map(|first| Some([first, second(first)?]))
+    setting: &str,
+    to: &str,
+) -> Option<(&'c Difference, [&'c CostRow; 2])> {
+    let is_it = |found: &&Difference| found.setting == setting && found.values[1] == to;
+    let found = costs.differences.iter().find(is_it)?;
+    let [first, second] = found.cells;
+    Some((found, [costs.row(first)?, costs.row(second)?]))
 }
 
 /// What the switch of the address space adds to a round trip.
 fn address_space(costs: &RunCosts) -> Option<String> {
-    let values = [Partner::Thread.word(), Partner::Process.word()];
-    let [thread, process] = pair(costs, "partner", values)?;
-    let operation = thread.settings.get("operation")?;
-    let (one, two) = (&thread.cost, &process.cost);
-    let noise = one.noise_floor.zip(two.noise_floor).map(|(one, two)| f64::max(one, two));
-    let ratio = two.typical_ns / one.typical_ns;
-    let between =
-        format!("threads of one process {}, of two {}", cost(one.typical_ns), cost(two.typical_ns));
-    Some(match noise {
-        Some(noise) if ratio - 1.0 > noise => format!(
+    let (found, [thread, process]) = change(costs, "partner", Partner::Process.word())?;
+    let operation = thread.operation()?;
+    let [one, two] = [thread, process].map(|row| cost(row.cost.typical_ns));
+    let between = format!("threads of one process {one}, of two {two}");
+    Some(match found.is_found && found.ratio > 1.0 {
+        true => format!(
             "Changing the address space adds {} to a round trip by {operation} ({between}).",
-            cost(two.typical_ns - one.typical_ns)
+            cost(found.added_ns.value)
         ),
-        _ => format!(
+        false => format!(
             "No difference was found between round trips by {operation} within an address space \
              and between two ({between})."
         ),
@@ -310,13 +333,12 @@ fn address_space(costs: &RunCosts) -> Option<String> {
 
 /// How much more fresh memory costs than memory that is used again.
 fn fresh_pages(costs: &RunCosts) -> Option<String> {
-    let values = [Operation::Recycled.word(), Operation::FirstTouch.word()];
-    let [recycled, fresh] = pair(costs, "operation", values)?;
-    let times = fresh.cost.typical_ns / recycled.cost.typical_ns.max(0.01);
-    (times >= 2.0).then_some(())?;
+    let (found, [recycled, fresh]) = change(costs, "operation", Operation::FirstTouch.word())?;
+    (found.is_found && found.ratio >= 2.0).then_some(())?;
     Some(format!(
-        "Touching fresh memory costs {times:.0} times as much as touching memory that is used again \
+        "Touching fresh memory costs {:.0} times as much as touching memory that is used again \
          ({}: {} against {}). fix: reuse buffers.",
+        found.ratio,
         fresh.settings.get("size")?,
         cost(fresh.cost.typical_ns),
         cost(recycled.cost.typical_ns)
@@ -365,77 +387,30 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
         .collect();
     failed.sort();
     failed.dedup();
-    let explained = "The floor is the shortest sample, the median that of batches of a millisecond, with \
-        its interval over processes and batches. A round trip has two \
-        switches, on one CPU unless the name says otherwise. Rates are in \
-        decimal units; a copy counts its bytes once.";
-    let messages = costs.rows.iter().any(|row| row.family == Family::Ipc).then(|| {
-        "A message takes half of a round trip of equal messages. Compare only those that spin with \
-         those that spin: they occupy two CPUs."
+    let is_idle = |row: &CostRow| probe(run, row).is_some_and(|(cell, _)| cell.load.load.is_idle());
+    let is_unloaded = costs.rows.iter().all(is_idle) && !costs.rankings.is_empty();
+    let tails = is_unloaded.then(|| {
+        "No load was measured, so no way of handing over is called best for its tail. fix: add \
+         --load compute:cpus"
             .to_owned()
     });
-    [contaminated, autogroup]
+    let explained = "The floor is the shortest sample, the median that of batches of a millisecond, with \
+        its interval over processes and batches. A round trip has two \
+         switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
+         equal messages. Rates are in decimal units; a copy counts its bytes once.";
+    [contaminated, autogroup, tails]
         .into_iter()
         .flatten()
         .chain(failed)
         .chain([explained.to_owned()])
-        .chain(messages)
         .collect()
-}
-
-/// How the costs of operations grow with a size: one drawing for blocks, one for working sets.
-fn drawings(run: &Run, rows: &[&CostRow]) -> Vec<String> {
-    let blocks = curves(run, rows, "size", |cost| cost.size.get());
-    let sets = curves(run, rows, "working-set", |cost| cost.working_set.get());
-    let drawn = [("block size", blocks), ("working set", sets)];
-    let several = drawn.into_iter().filter(|(_, curves)| !curves.is_empty());
-    several.map(|(along, curves)| sizes::panel(along, &curves).inline()).collect()
-}
-
-/// A curve for each operation that was measured with several sizes above zero.
-fn curves(
-    run: &Run,
-    rows: &[&CostRow],
-    setting: &str,
-    size: fn(&CostProbe) -> u64,
-) -> Vec<SizeCurve> {
-    let mut curves: Vec<SizeCurve> = Vec::new();
-    for row in rows {
-        let Some((cell, cost)) = probe(run, row) else { continue };
-        if !cost.operation.takes(setting) || size(cost) == 0 {
-            continue;
-        }
-        let mut parts = vec![cost.operation.to_string()];
-        if setting == "working-set" {
-            parts.push(cost.partner.to_string());
-        } else if cost.pages == Pages::Huge {
-            parts.push("huge".to_owned());
-        }
-        if cost.operation.takes("partner-cpu") && cost.partner_cpu == PartnerCpu::Other {
-            parts.push("other CPU".to_owned());
-        }
-        parts.extend(of_messages(cost));
-        parts.extend(axes(run, cell));
-        let name = parts.join(", ");
-        let point = (size(cost), Nanos::from_nanos(row.cost.typical_ns.round() as u64));
-        match curves.iter_mut().find(|curve| curve.name == name) {
-            Some(curve) => curve.points.push(point),
-            None => curves.push(SizeCurve {
-                name,
-                style: CurveStyle::numbered(curves.len()),
-                points: vec![point],
-            }),
-        }
-    }
-    curves.retain(|curve| curve.points.len() > 1);
-    curves.iter_mut().for_each(|curve| curve.points.sort_unstable());
-    curves
 }
 
 #[cfg(test)]
 mod tests {
     use tactus_model::experiment::Turn;
     use tactus_model::result::{Batch, Failure, Histogram};
+    use tactus_model::time::Nanos;
     use tactus_stats::LatencyHistogram;
 
     use super::*;
@@ -460,6 +435,7 @@ mod tests {
                     waited: Some(Nanos::ZERO),
                     preempted: 0,
                     steal: Some(Nanos::ZERO),
+                    ..Batch::default()
                 };
                 task.batches = (0..20).map(batch).collect();
                 let samples: LatencyHistogram = task
@@ -488,6 +464,8 @@ mod tests {
         run.failures.push(Failure { turn, reason, hint });
         let page = costs_page(&run, &RunCosts::of(&run)).unwrap();
         assert_eq!(page.matches("<svg").count(), 1, "copies of three sizes");
+        assert!(page.contains("What a change adds") && page.contains("first-touch"));
+        assert!(!page.contains("<details>"), "few rows are not folded");
         assert!(page.contains("Not measured: no &#60;CPU&#62;. fix: add one"), "{page}");
         assert!(page.contains("two speeds"));
     }

@@ -9,8 +9,10 @@ use tactus_model::origin::Origin;
 use tactus_model::run::Run;
 use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
+use tactus_stats::costs::{CostRow, RunCosts};
 use tactus_stats::frames::PlayerSummary;
 
+use crate::costs;
 use crate::format;
 use crate::summary::{CellResult, cell_results, kind_of};
 use crate::table::TableOptions;
@@ -61,7 +63,7 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     if let Some(origin) = &run.header.origin {
         return imported(origin, worst, results);
     }
-    if let Some(sentence) = of_players(results) {
+    if let Some(sentence) = of_players(results).or_else(|| of_operations(run, results)) {
         return sentence;
     }
     let groups = groups(results);
@@ -150,6 +152,33 @@ fn of_players(results: &[CellResult<'_>]) -> Option<String> {
         lost.desired,
         off(apart)
     ))
+}
+
+/// The headline of a run whose cells are all operations; `None` for other runs.
+fn of_operations(run: &Run, results: &[CellResult<'_>]) -> Option<String> {
+    if !results.iter().all(CellResult::is_operation) {
+        return None;
+    }
+    let mut rows = RunCosts::of(run).rows;
+    rows.sort_by(|a, b| a.cost.typical_ns.total_cmp(&b.cost.typical_ns));
+    let (least, most) = (rows.first()?, rows.last()?);
+    let refused = refused(results).map_or_else(String::new, |refused| format!("{refused} "));
+    if rows.len() == 1 {
+        let operation = least.operation()?;
+        let typical = costs::cost(least.cost.typical_ns);
+        let p99 = least.cost.p99_ns.map_or_else(String::new, |p99| {
+            format!(
+                "; 99{}% of the samples took at most {} each",
+                format::THIN_SPACE,
+                costs::cost(p99)
+            )
+        });
+        return Some(format!("{refused}A {} of {operation} costs {typical}{p99}.", least.unit));
+    }
+    let named = |row: &CostRow| {
+        format!("{} ({}, a {})", costs::cost(row.cost.typical_ns), costs::name(run, row), row.unit)
+    };
+    Some(format!("{refused}Operations cost from {} to {}.", named(least), named(most)))
 }
 
 /// A player that loses no more than this share of its frames counts as keeping its rate.
@@ -281,6 +310,7 @@ fn place(result: &CellResult<'_>, name_scheduling: bool) -> String {
 #[cfg(test)]
 mod tests {
     use tactus_model::policy::Scheduling;
+    use tactus_model::result::Batch;
 
     use super::*;
     use crate::fixture;
@@ -356,6 +386,26 @@ mod tests {
         );
         let sentence = plain(&outcome(&small("probe = \"sort\"\nduration = \"60ms\"", 1)));
         assert!(sentence.contains(" sorts took "), "{sentence}");
+    }
+
+    #[test]
+    fn operations_have_a_cost_instead_of_a_lateness() {
+        let of = |operations: &str| {
+            let mut run = small(&format!("probe = \"cost\"\noperation = {operations}"), 3);
+            for measurement in &mut run.measurements {
+                let median = Nanos::from_nanos(12_800 * (measurement.turn.cell as u64 + 1));
+                let batch = Batch { count: 100, median, ..Batch::default() };
+                measurement.cost.clock_read_ns = 0.0;
+                measurement.tasks.iter_mut().for_each(|task| task.batches = vec![batch; 20]);
+            }
+            plain(&outcome(&run))
+        };
+        let one = of("\"getppid\"");
+        assert!(one.starts_with("A call of getppid costs 100 ns; 99 % of the samples "), "{one}");
+        assert_eq!(
+            of("[\"getppid\", \"read-byte\"]"),
+            "Operations cost from 100 ns (getppid, a call) to 200 ns (read-byte, a call)."
+        );
     }
 
     #[test]

@@ -102,6 +102,16 @@ impl CellResult<'_> {
         PlayerSummary::of(self.cell, self.accounting())
     }
 
+    /// Whether its samples are operations.
+    pub(crate) fn is_operation(&self) -> bool {
+        self.cell.probe.cost().is_some()
+    }
+
+    /// How many operations a sample has, and what is counted as one; `None` for other probes.
+    pub(crate) fn sample_of(&self) -> Option<(u32, &'static str)> {
+        self.cell.probe.cost().map(|cost| (cost.per_sample(), cost.operation.traits().unit))
+    }
+
     /// The greatest latency; `None` when nothing was observed.
     pub(crate) fn max(&self) -> Option<Nanos> {
         self.summary.max

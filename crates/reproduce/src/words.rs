@@ -78,14 +78,17 @@ impl Kind {
     }
 }
 
+const fn sign(apart: f64) -> char {
+    if apart < 0.0 { '−' } else { '+' }
+}
+
 /// Differences of numbers of this kind, with their signs.
 pub(crate) fn differences(apart: &[f64], kind: Kind) -> String {
     if kind == Kind::Share {
-        let texts: Vec<String> =
-            apart.iter().map(|apart| format!("{:+.1}", apart * 100.0)).collect();
+        let text = |apart: &f64| format!("{}{:.1}", sign(*apart), apart.abs() * 100.0);
+        let texts: Vec<String> = apart.iter().map(text).collect();
         return format!("{}{THIN_SPACE}%", texts.join(", "));
     }
-    let sign = |apart: f64| if apart < 0.0 { '-' } else { '+' };
     let text = |apart: &f64| format!("{}{}", sign(*apart), kind.written(apart.abs()));
     apart.iter().map(text).collect::<Vec<_>>().join(", ")
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tactus_rt::fifo::{FifoReader, FifoWriter};
-use tactus_rt::time::Nanos;
+use tactus_rt::time::{Nanos, latency};
 use tactus_rt::{Action, Flow, Overrun, Policy, Process, Watch};
 
 const SOCKET: &str = "/tmp/tactus-servo.sock";
@@ -28,7 +28,7 @@ fn servo() -> anyhow::Result<()> {
     let mut places = offers.fifo_out::<f64>("place", 256)?;
     let targets = offers.fifo_in::<f64>("target", 16)?;
     let broker = offers.start()?;
-    broker.weaknesses().iter().for_each(|weakness| eprintln!("warning: {weakness}"));
+    broker.shortfalls().iter().for_each(|missing| eprintln!("warning: {missing}"));
     let mut scope = start_scope()?;
 
     let target = Arc::new(AtomicU64::new(0));
@@ -54,13 +54,11 @@ fn servo() -> anyhow::Result<()> {
         let _ = places.try_push(&place);
         if tick.index < 4000 { Flow::Continue } else { Flow::Stop }
     })?;
-    for missing in rt.shortfalls().iter().chain(thread.shortfalls()) {
-        let fix = missing.fix.as_deref().unwrap_or("none known");
-        eprintln!("{}: {}. fix: {fix}", missing.asked, missing.reason);
-    }
+    let missing = rt.shortfalls().iter().chain(thread.shortfalls());
+    missing.for_each(|missing| eprintln!("warning: {missing}"));
     let finished = thread.join();
     let stats = finished.stats;
-    let late = |share| stats.lateness.quantile(share).unwrap_or_default();
+    let late = |share| latency(stats.lateness.quantile(share).unwrap_or_default());
     println!(
         "late p50 {} p99 {} worst {}, missed {}",
         late(0.5),

@@ -24,9 +24,12 @@ pub struct Alarm<C: Clock> {
     pub message: u64,
 }
 
-/// An alarm that was set.
+/// The most alarms that can be pending at one port.
+pub const PENDING_MOST: usize = 1 << 16;
+
+/// An alarm that was set, by its number: no two of a port have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AlarmId(u64);
+pub struct AlarmId(pub u64);
 
 /// Why an alarm was not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +41,14 @@ pub enum NotSet {
     Full {
         /// The limit.
         limit: usize,
+    },
+    /// The limit of a port is out of range.
+    #[error("a port for {limit} alarms is out of range; the nearest is {nearest}")]
+    Limit {
+        /// The limit.
+        limit: usize,
+        /// The nearest that is permitted.
+        nearest: usize,
     },
     /// There is no memory for the pending alarms.
     #[error("no memory for the alarms: {0}")]
@@ -201,7 +212,11 @@ struct Pending<C: Clock> {
 }
 
 impl<C: Clock> Pending<C> {
-    fn new(limit: usize) -> Result<Self, TryReserveError> {
+    fn new(limit: usize) -> Result<Self, NotSet> {
+        let nearest = limit.clamp(1, PENDING_MOST);
+        if nearest != limit {
+            return Err(NotSet::Limit { limit, nearest });
+        }
         Ok(Self { heap: BinaryHeap::from(touched_vec(limit)?), limit, next: 0 })
     }
 
@@ -253,6 +268,16 @@ mod tests {
             std::iter::from_fn(|| pending.take(at(30))).map(|alarm| alarm.message).collect();
         assert_eq!(taken, [2, 3, 1]);
         assert_eq!(pending.first(), None);
+    }
+
+    #[test]
+    fn a_port_has_room_for_an_alarm_and_not_for_any_number() {
+        let refused = |limit| ClockService::<Monotonic>::new().alarms(limit).unwrap_err();
+        assert_eq!(refused(0), NotSet::Limit { limit: 0, nearest: 1 });
+        let many = refused(usize::MAX);
+        assert_eq!(many, NotSet::Limit { limit: usize::MAX, nearest: PENDING_MOST });
+        let said = refused(0).to_string();
+        assert_eq!(said, "a port for 0 alarms is out of range; the nearest is 1");
     }
 
     #[test]

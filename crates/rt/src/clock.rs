@@ -71,11 +71,12 @@ impl<C: Clock> ClockService<C> {
         self.sleep_until(self.read() + length)
     }
 
-    /// Makes a port at which alarms arrive, for up to `limit` pending ones, and what sets them.
+    /// Makes a port at which alarms arrive, for up to `limit` pending ones, from 1 to 65536, and
+    /// what sets them.
     /// Poll the port's descriptor, wait at the port, or give it to an event thread.
     ///
     /// # Errors
-    /// No memory, too many open files, or timers do not support this clock.
+    /// The limit is out of range, no memory, too many open files, or timers do not support this clock.
     pub fn alarms(&self, limit: usize) -> Result<(Alarms<C>, AlarmPort<C>), NotSet> {
         Alarms::new(*self, limit)
     }

@@ -131,7 +131,7 @@ impl<S: Source> ThreadBuilder<Event<S>> {
         let interrupter = self.kind.source.interrupter();
         let pacer = EventPacer { source: self.kind.source, next: 0 };
         self.options.start(
-            move |shared, recovery, observed| {
+            move |shared, recovery, mut observed| {
                 run(pacer, |job| observed.run(|| body(job)), shared, recovery)
             },
             Some(interrupter),

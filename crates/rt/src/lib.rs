@@ -45,7 +45,7 @@ mod statistics;
 mod supervisor;
 mod thread;
 
-pub use alarm::{Alarm, AlarmId, AlarmPort, Alarms, NotSet};
+pub use alarm::{Alarm, AlarmId, AlarmPort, Alarms, NotSet, PENDING_MOST};
 pub use clock::{ClockService, Service, ServiceFigures};
 pub use event::{Event, Gpio, Interrupter, Occurrence, Readable, Source, Uio, Waited};
 pub use job::{Ended, Flow, Restart};
@@ -53,22 +53,29 @@ pub use overrun::{Due, Next, Overrun, Schedule};
 pub use own::{Own, OwnThread, Pace};
 pub use periodic::{Periodic, Tick};
 pub use process::{Process, ProcessBuilder};
-pub use refused::{LIMIT_LEAST, PERIOD_LEAST, PERIOD_MOST, Refused, STACK_MOST};
+pub use refused::{
+    FIRST_MOST, LIMIT_LEAST, PERIOD_LEAST, PERIOD_MOST, Refused, STACK_LEAST, STACK_MOST,
+};
 pub use report::{Incident, Report, Reports};
 pub use statistics::Statistics;
 pub use supervisor::Action;
 pub use thread::{Finished, Policy, Thread, ThreadBuilder};
 
 pub use tactus_fifo::{self as fifo, Separation};
-pub use tactus_lint::{self as lint, LintError, LintReport, Options as Watch};
+pub use tactus_lint::{self as lint, Lint, LintError, LintReport, Options as Watch};
 pub use tactus_model::cpus::CpuList;
 pub use tactus_model::policy::RealtimePriority;
 pub use tactus_model::reserve::Capacity;
 pub use tactus_model::result::Shortfall;
-pub use tactus_model::time;
 pub use tactus_reserve::Rung;
 pub use tactus_sys::gpio::{Edge, Edges};
 pub use tactus_sys::{SysError, wait::Waker};
+
+/// Durations and instants.
+pub mod time {
+    pub use tactus_model::format::latency;
+    pub use tactus_model::time::*;
+}
 
 /// Locks and condition variables with priority inheritance: a thread that has the lock runs with
 /// the priority of the highest thread that waits for it.

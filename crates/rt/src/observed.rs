@@ -10,6 +10,7 @@ use tactus_model::result::Shortfall;
 use tactus_sys::tracefs::PLACES;
 
 /// How the jobs of a thread are observed.
+#[derive(Debug)]
 pub(crate) struct Observed {
     pub(crate) marks: Option<Marks>,
     pub(crate) guard: Option<Guard>,
@@ -19,24 +20,51 @@ impl Observed {
     /// Does a job.
     #[inline]
     pub(crate) fn run<T>(&mut self, job: impl FnOnce() -> T) -> T {
-        // The marks are written outside of the watched section, the end after a panic too.
-        let _marked = self.marks.as_ref().map(Marks::begin);
-        match &mut self.guard {
-            Some(guard) => guard.run(job),
-            None => job(),
+        self.begin();
+        let _ends = Ends(self);
+        job()
+    }
+
+    /// A job begins. The marks are written outside of the watched section.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        if let Some(marks) = &self.marks {
+            marks.write(&marks.begin);
+        }
+        if let Some(guard) = &mut self.guard {
+            guard.begin();
+        }
+    }
+
+    /// The job that has begun ends.
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.end();
+        }
+        if let Some(marks) = &self.marks {
+            marks.write(&marks.end);
         }
     }
 }
 
+/// The job ends when this is dropped, after a panic too.
+struct Ends<'o>(&'o mut Observed);
+
+impl Drop for Ends<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 /// Marks the jobs of a thread in the kernel's trace, by the lines that `tactus why` knows.
+#[derive(Debug)]
 pub(crate) struct Marks {
     file: File,
     begin: String,
     end: String,
 }
-
-/// A job has begun; it ends when this is dropped.
-struct Marked<'m>(&'m Marks);
 
 impl Marks {
     /// Opens the trace for the thread with this name.
@@ -48,21 +76,9 @@ impl Marks {
         Ok(Self { file, begin: line("begin"), end: line("end") })
     }
 
-    #[inline]
-    fn begin(&self) -> Marked<'_> {
-        self.write(&self.begin);
-        Marked(self)
-    }
-
     fn write(&self, line: &str) {
         // The kernel refuses lines while its tracing is off, when nobody reads them.
         let _ = (&self.file).write(line.as_bytes());
-    }
-}
-
-impl Drop for Marked<'_> {
-    fn drop(&mut self) {
-        self.0.write(&self.0.end);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Threads whose body has the loop, and waits for its periods.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,12 +25,15 @@ pub struct Own;
 #[derive(Debug)]
 pub struct OwnThread {
     shared: Arc<Shared>,
+    observed: Rc<RefCell<Observed>>,
 }
 
 /// The periods of a thread with a loop of its own. It ends with the body.
 #[derive(Debug)]
 pub struct Pace {
     shared: Arc<Shared>,
+    observed: Rc<RefCell<Observed>>,
+    has_job: bool,
     pacer: PeriodicPacer,
 }
 
@@ -40,8 +45,9 @@ impl ThreadBuilder<Own> {
     /// A setting is out of range, or the system starts no thread. What the kernel does not permit
     /// is a [shortfall](Thread::shortfalls).
     pub fn spawn(self, body: impl FnOnce(OwnThread) + Send + 'static) -> Result<Thread, Refused> {
-        let serve = move |shared: &Arc<Shared>, recovery: &Recovery, _: &mut Observed| {
-            let own = OwnThread { shared: Arc::clone(shared) };
+        let serve = move |shared: &Arc<Shared>, recovery: &Recovery, observed: Observed| {
+            let observed = Rc::new(RefCell::new(observed));
+            let own = OwnThread { shared: Arc::clone(shared), observed };
             // What the body has captured is dropped with it.
             let served = catch_unwind(AssertUnwindSafe(|| body(own)));
             shared.end_job();
@@ -68,33 +74,52 @@ impl OwnThread {
     /// Begins periods, from 10 µs to 24 h; the first due time is `first`, or a period from now.
     ///
     /// # Errors
-    /// The period is out of range.
+    /// The period or the first due time is out of range.
     pub fn periodic(
         &self,
         period: Nanos,
         overrun: Overrun,
         first: Option<Instant<Monotonic>>,
     ) -> Result<Pace, Refused> {
-        let mut pacer = PeriodicPacer::new(period, overrun, first)?;
-        pacer.start(clock::now());
-        Ok(Pace { shared: Arc::clone(&self.shared), pacer })
+        let now = clock::now();
+        let mut pacer = PeriodicPacer::new(period, overrun, first, now)?;
+        pacer.start(now);
+        let (shared, observed) = (Arc::clone(&self.shared), Rc::clone(&self.observed));
+        Ok(Pace { shared, observed, has_job: false, pacer })
     }
 }
 
 impl Pace {
     /// Ends the present job, and waits for the next due time. What follows until the next call is
-    /// the job, which the supervisor watches and the figures count.
+    /// the job, which the supervisor watches, the figures count, and
+    /// [`watch`](ThreadBuilder::watch) and [`mark`](ThreadBuilder::mark) observe.
     ///
     /// # Errors
     /// The thread shall end, and this says why.
     pub fn wait(&mut self) -> Result<Tick, Ended> {
+        self.end_observation();
         if let Some(ended) = end(&mut self.pacer, &self.shared) {
             return Err(ended);
         }
         if self.shared.watched.take_demotion() {
             return Err(Ended::Hung);
         }
-        begin(&mut self.pacer, &self.shared)
+        let tick = begin(&mut self.pacer, &self.shared)?;
+        self.has_job = true;
+        self.observed.borrow_mut().begin();
+        Ok(tick)
+    }
+
+    fn end_observation(&mut self) {
+        if std::mem::take(&mut self.has_job) {
+            self.observed.borrow_mut().end();
+        }
+    }
+}
+
+impl Drop for Pace {
+    fn drop(&mut self) {
+        self.end_observation();
     }
 }
 

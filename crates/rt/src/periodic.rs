@@ -1,10 +1,11 @@
 //! Periodic threads.
 
 use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_sys::clock;
 
 use crate::job::{Begun, Ended, Flow, Pacer, Shared, run};
 use crate::overrun::{Next, Overrun, Schedule};
-use crate::refused::{PERIOD_LEAST, PERIOD_MOST, Refused};
+use crate::refused::{FIRST_MOST, PERIOD_LEAST, PERIOD_MOST, Refused};
 use crate::statistics::Recorder;
 use crate::supervisor::sleep_unless;
 use crate::thread::{Thread, ThreadBuilder};
@@ -53,8 +54,8 @@ impl ThreadBuilder<Periodic> {
         self
     }
 
-    /// The first due time, by which threads run in step; a period after the thread is ready
-    /// unless set. If it has passed when the thread is ready, the first due time is the next on
+    /// The first due time, by which threads run in step, at most a year ahead; a period after the
+    /// thread is ready unless set. If it has passed when the thread is ready, the first due time is the next on
     /// its grid.
     #[must_use]
     pub fn first_at(mut self, first: Instant<Monotonic>) -> Self {
@@ -73,9 +74,9 @@ impl ThreadBuilder<Periodic> {
         mut body: impl FnMut(&Tick) -> Flow + Send + 'static,
     ) -> Result<Thread, Refused> {
         let Periodic { period, overrun, first } = self.kind;
-        let pacer = PeriodicPacer::new(period, overrun, first)?;
+        let pacer = PeriodicPacer::new(period, overrun, first, clock::now())?;
         self.options.start(
-            move |shared, recovery, observed| {
+            move |shared, recovery, mut observed| {
                 run(pacer, |job| observed.run(|| body(job)), shared, recovery)
             },
             None,
@@ -92,15 +93,19 @@ pub(crate) struct PeriodicPacer {
 }
 
 impl PeriodicPacer {
-    /// Checks the period.
+    /// Checks the period, and at `now` the first due time.
     pub(crate) fn new(
         period: Nanos,
         overrun: Overrun,
         first: Option<Instant<Monotonic>>,
+        now: Instant<Monotonic>,
     ) -> Result<Self, Refused> {
         let nearest = period.clamp(PERIOD_LEAST, PERIOD_MOST);
         if nearest != period {
             return Err(Refused::Period { period, nearest });
+        }
+        if let Some(ahead) = first.map(|first| first - now).filter(|ahead| *ahead > FIRST_MOST) {
+            return Err(Refused::First { ahead });
         }
         let grid = Schedule::new(first.unwrap_or(Instant::from_nanos(0)), period, overrun);
         Ok(Self { period, has_first: first.is_some(), grid, overrun })

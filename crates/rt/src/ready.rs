@@ -24,7 +24,6 @@ use crate::thread::{Options, Policy};
 /// What a prepared thread holds while it runs.
 pub(crate) struct Ready {
     reporter: Reporter,
-    pub(crate) observed: Observed,
     /// What a demotion takes; `None` with a reserve.
     scheduling: Option<Scheduling>,
     /// Ends before the reserve, which returns the thread to its policy.
@@ -46,7 +45,7 @@ impl Ready {
         options: &Options,
         shared: &Shared,
         lint: Option<Arc<Lint>>,
-    ) -> Result<(Self, Description), Refused> {
+    ) -> Result<(Self, Observed, Description), Refused> {
         let mut preparation = Preparation::new();
         preparation.set_timer_slack(Nanos::ZERO)?;
         let mut others = Vec::new();
@@ -69,9 +68,8 @@ impl Ready {
         let rung = reserve.as_ref().map(Reserve::rung);
         let description = Description { id: reporter.thread, rung, prepared };
         let observed = Observed { marks, guard };
-        let ready =
-            Self { reporter, observed, scheduling, _supervisor: supervisor, _reserve: reserve };
-        Ok((ready, description))
+        let ready = Self { reporter, scheduling, _supervisor: supervisor, _reserve: reserve };
+        Ok((ready, observed, description))
     }
 
     /// How the thread recovers from a failed job.

@@ -1,6 +1,7 @@
 //! Requests that make no sense, before anything is started.
 
 use tactus_lint::LintError;
+use tactus_model::format::span;
 use tactus_model::time::Nanos;
 use tactus_sys::SysError;
 
@@ -12,6 +13,12 @@ pub const PERIOD_MOST: Nanos = Nanos::from_secs(24 * 3600);
 
 /// The shortest limit of a supervisor.
 pub const LIMIT_LEAST: Nanos = Nanos::from_micros(100);
+
+/// The farthest first due time, from now: a year. A later one is a mistake in a calculation.
+pub const FIRST_MOST: Nanos = Nanos::from_secs(366 * 24 * 3600);
+
+/// The smallest stack that a thread may touch, in bytes.
+pub const STACK_LEAST: usize = 4 << 10;
 
 /// The largest stack that a thread may touch, in bytes.
 pub const STACK_MOST: usize = 1 << 30;
@@ -31,6 +38,12 @@ pub enum Refused {
         /// The nearest that is permitted.
         nearest: Nanos,
     },
+    /// The first due time is too far ahead.
+    #[error("a first due time in {} is out of range; the latest is in {}", span(*ahead), span(FIRST_MOST))]
+    First {
+        /// From now until the due time.
+        ahead: Nanos,
+    },
     /// The priority is out of range.
     #[error("priority {priority} is out of range 1 to {most}{}; the nearest is {nearest}", reason(.most))]
     Priority {
@@ -45,10 +58,12 @@ pub enum Refused {
     #[error("the list of CPUs is empty; name at least one, e.g. 1")]
     NoCpu,
     /// The stack is out of range.
-    #[error("a stack of {bytes} bytes is out of range; the largest is {STACK_MOST}")]
+    #[error("a stack of {bytes} bytes is out of range; the nearest is {nearest}")]
     Stack {
         /// The size.
         bytes: usize,
+        /// The nearest that is permitted.
+        nearest: usize,
     },
     /// The limit of the supervisor is out of range.
     #[error("a supervisor's limit of {limit} is out of range; the nearest is {nearest}")]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tactus_model::format::latency;
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -54,6 +55,7 @@ impl fmt::Display for Report {
         match &self.incident {
             Incident::Hung { after, limit, is_demoted } => {
                 let effect = if *is_demoted { "; it is an ordinary thread now" } else { "" };
+                let [after, limit] = [after, limit].map(|length| latency(*length));
                 write!(f, "a job runs for {after}, longer than its limit of {limit}{effect}")
             }
             Incident::Panicked { message } => write!(f, "a job panicked: {message}"),
@@ -138,16 +140,16 @@ mod tests {
             thread: ThreadId(7),
             at: Instant::from_nanos(0),
             incident: Incident::Hung {
-                after: Nanos::from_micros(5260),
+                after: Nanos::from_nanos(5_264_052),
                 limit: Nanos::from_millis(5),
                 is_demoted,
             },
         };
         assert_eq!(
             hung(true).to_string(),
-            "thread servo (7): a job runs for 5.26ms, longer than its limit of 5ms; \
-             it is an ordinary thread now"
+            "thread servo (7): a job runs for 5.26\u{202f}ms, longer than its limit of \
+             5.00\u{202f}ms; it is an ordinary thread now"
         );
-        assert!(hung(false).to_string().ends_with("limit of 5ms"));
+        assert!(hung(false).to_string().ends_with("limit of 5.00\u{202f}ms"));
     }
 }

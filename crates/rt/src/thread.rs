@@ -16,13 +16,12 @@ use tactus_reserve::Rung;
 use tactus_sys::thread::NAME_MAX;
 
 use crate::Watch;
-use crate::event::{Event, Interrupter};
+use crate::event::Interrupter;
 use crate::job::{Ended, Recovery, Restart, Shared};
 use crate::observed::Observed;
-use crate::periodic::Periodic;
 use crate::process::Process;
 use crate::ready::{Description, Ready};
-use crate::refused::{Refused, STACK_MOST};
+use crate::refused::{Refused, STACK_LEAST, STACK_MOST};
 use crate::statistics::Statistics;
 use crate::supervisor::{Action, Supervision};
 
@@ -67,8 +66,26 @@ pub(crate) struct Options {
     pub(crate) stack: usize,
     pub(crate) restart: Restart,
     pub(crate) supervision: Option<Supervision>,
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watch: Option<Watching>,
     pub(crate) is_marked: bool,
+}
+
+/// By what the jobs of a thread are watched.
+#[derive(Clone, Debug)]
+pub(crate) enum Watching {
+    /// A watcher of its own.
+    Alone(Watch),
+    /// One that the program has.
+    Shared(Arc<Lint>),
+}
+
+impl Watching {
+    fn start(self) -> Result<Arc<Lint>, Refused> {
+        Ok(match self {
+            Self::Alone(watch) => Arc::new(Lint::start(watch)?),
+            Self::Shared(lint) => lint,
+        })
+    }
 }
 
 impl<K> ThreadBuilder<K> {
@@ -109,7 +126,8 @@ impl<K> ThreadBuilder<K> {
         self.cpus([cpu].into_iter().collect())
     }
 
-    /// How many bytes of stack the body may use without a page fault; 64 KiB unless set.
+    /// How many bytes of stack the body may use without a page fault, from 4 KiB to 1 GiB; 64 KiB
+    /// unless set.
     #[must_use]
     pub fn stack(mut self, bytes: usize) -> Self {
         self.options.stack = bytes;
@@ -132,21 +150,21 @@ impl<K> ThreadBuilder<K> {
         self.options.supervision = Some(Supervision { limit, action });
         self
     }
-}
 
-/// The kinds of threads that call a function for each job, which is what can be observed.
-pub trait ServesJobs {}
-
-impl ServesJobs for Periodic {}
-
-impl<S> ServesJobs for Event<S> {}
-
-impl<K: ServesJobs> ThreadBuilder<K> {
     /// Watches the jobs for what real-time code must not do, e.g. by
-    /// `Watch::SYSTEM_CALLS | Watch::PAGE_FAULTS`; [`Thread::violations`] has what was found.
+    /// `Watch::SYSTEM_CALLS | Watch::PAGE_FAULTS`; [`Thread::violations`] has what was found. A
+    /// part of a job that may do it runs in [`lint::outside`](crate::lint::outside).
     #[must_use]
     pub fn watch(mut self, watch: Watch) -> Self {
-        self.options.watch = Some(watch);
+        self.options.watch = Some(Watching::Alone(watch));
+        self
+    }
+
+    /// Watches the jobs by a watcher that threads share. Its report, and
+    /// [`Thread::violations`], has what all of them did.
+    #[must_use]
+    pub fn watched_by(mut self, lint: Arc<Lint>) -> Self {
+        self.options.watch = Some(Watching::Shared(lint));
         self
     }
 
@@ -165,23 +183,22 @@ impl Options {
     /// Starts a thread that runs `serve`, and waits until it is prepared.
     pub(crate) fn start(
         self,
-        serve: impl FnOnce(&Arc<Shared>, &Recovery, &mut Observed) -> Ended + Send + 'static,
+        serve: impl FnOnce(&Arc<Shared>, &Recovery, Observed) -> Ended + Send + 'static,
         interrupter: Option<Interrupter>,
     ) -> Result<Thread, Refused> {
         self.check()?;
         let shared = Arc::new(Shared::default());
         let ours = Arc::clone(&shared);
-        let lint = self.watch.clone().map(Lint::start).transpose()?.map(Arc::new);
+        let lint = self.watch.clone().map(Watching::start).transpose()?;
         let watching = lint.clone();
         let (ready, prepared) = sync_channel(1);
         let builder = std::thread::Builder::new()
             .name(self.name.clone())
             .stack_size(self.stack + STACK_BESIDE);
         let handle = builder.spawn(move || match Ready::prepare(&self, &ours, watching) {
-            Ok((mut state, description)) => {
+            Ok((state, observed, description)) => {
                 let _ = ready.send(Ok(description));
-                let recovery = state.recovery(&self);
-                serve(&ours, &recovery, &mut state.observed)
+                serve(&ours, &state.recovery(&self), observed)
             }
             Err(refused) => {
                 let _ = ready.send(Err(refused));
@@ -203,8 +220,9 @@ impl Options {
         if self.cpus.as_ref().is_some_and(CpuList::is_empty) {
             return Err(Refused::NoCpu);
         }
-        if self.stack > STACK_MOST {
-            return Err(Refused::Stack { bytes: self.stack });
+        let nearest = self.stack.clamp(STACK_LEAST, STACK_MOST);
+        if nearest != self.stack {
+            return Err(Refused::Stack { bytes: self.stack, nearest });
         }
         self.supervision.map_or(Ok(()), Supervision::check)?;
         self.scheduling().map(drop)

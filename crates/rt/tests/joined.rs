@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tactus_model::time::Nanos;
 use tactus_rt::fifo::{FifoReader, FifoWriter};
 use tactus_rt::lint::ViolationKind;
-use tactus_rt::{Ended, Flow, Process, Refused, Separation, Watch};
+use tactus_rt::{self as rt, Ended, Flow, Lint, Overrun, Process, Refused, Separation, Watch};
 use tactus_testing::{Need, skip};
 use tempfile::TempDir;
 
@@ -77,6 +78,36 @@ fn violations_of_a_watched_job_have_their_line_and_a_clean_job_has_none() {
     assert_eq!((write.kind, &*write.what), (ViolationKind::SystemCall, "write"));
     assert_eq!(write.count, finished.stats.run);
     assert!(write.at.file.as_deref().is_some_and(|file| file.ends_with("tests/joined.rs")));
+}
+
+/// A loop of one's own with a planted system call in each job, and one that is permitted.
+#[test]
+fn violations_of_a_loop_of_its_own_have_their_line_without_what_is_outside() {
+    let rt = Process::builder().start().unwrap();
+    let lint = Arc::new(Lint::start(Watch::SYSTEM_CALLS).unwrap());
+    let mut null = File::create("/dev/null").unwrap();
+    let watched = rt.thread("loop").watched_by(Arc::clone(&lint)).mark();
+    let thread = watched
+        .spawn(move |own| {
+            let mut pace = own.periodic(Nanos::from_millis(1), Overrun::Skip, None).unwrap();
+            for _ in 0..5 {
+                pace.wait().unwrap();
+                null.write_all(&[7]).unwrap();
+                let others = || std::fs::metadata("/");
+                rt::lint::outside(others).unwrap();
+            }
+            drop(pace);
+            null.write_all(&[8]).unwrap();
+        })
+        .unwrap();
+    let missing = thread.shortfalls().iter().find(|missing| missing.asked.contains("calls"));
+    if let Some(missing) = missing {
+        return skip(Need::Machine, &missing.reason);
+    }
+    let finished = thread.join();
+    assert_eq!((finished.stats.run, lint.report().sections), (5, 5));
+    let [write] = &lint.report().violations[..] else { panic!("{finished:?}") };
+    assert_eq!((&*write.thread, &*write.what, write.count), ("loop", "write", 5));
 }
 
 #[test]

@@ -294,6 +294,13 @@ fn wrong_settings_are_refused_with_the_nearest() {
     check(none, "the list of CPUs is empty; name at least one, e.g. 1");
     let deep = rt.periodic("servo", MS).stack(usize::MAX).spawn(go);
     assert!(matches!(deep, Err(Refused::Stack { .. })));
+    check(
+        rt.periodic("servo", MS).stack(0).spawn(go),
+        "a stack of 0 bytes is out of range; the nearest is 4096",
+    );
+    let never = rt.periodic("servo", MS).first_at(Instant::from_nanos(u64::MAX)).spawn(go);
+    let said = never.unwrap_err().to_string();
+    assert!(said.ends_with("is out of range; the latest is in 8784\u{202f}h"), "{said}");
     let limit = Process::builder().supervise(Nanos::ZERO, Action::Demote).start();
     assert!(matches!(limit, Err(Refused::Limit { .. })));
 }

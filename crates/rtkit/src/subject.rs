@@ -151,19 +151,13 @@ mod tests {
 
     #[test]
     fn a_thread_of_the_caller_is_found_and_verified_until_it_ends() {
-        let (end, ended) = std::sync::mpsc::channel::<()>();
-        let (number, numbers) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            number.send(tactus_sys::thread::current_id()).unwrap();
-            let _ = ended.recv();
-        });
-        let id = numbers.recv().unwrap().0 as u64;
+        let thread = tactus_testing::Sleeper::start(tactus_sys::thread::current_id);
+        let id = thread.id.0 as u64;
         let subject = Subject::find(&caller(own_user()), None, id).unwrap();
         assert_eq!(subject.verify(), Ok(()));
         let first = Subject::find(&caller(own_user()), None, 0).unwrap();
         assert!(first.is(&first) && !first.is(&subject));
-        drop(end);
-        thread.join().unwrap();
+        drop(thread);
         assert!(matches!(subject.verify(), Err(Refused::NoSuchThread { .. })));
     }
 

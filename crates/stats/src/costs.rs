@@ -10,12 +10,18 @@
 //! A cost is in nanoseconds per operation: the duration of a sample, less one reading of the clock,
 //! divided by the operations of a sample.
 
+pub mod differences;
+pub mod growth;
+pub mod ranking;
+pub mod resample;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
 use tactus_model::cost::{CostProbe, Family, Parameter, PartnerCpu, Traits};
+use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
 use tactus_model::result::{Batch, Histogram, Measurement};
@@ -23,6 +29,10 @@ use tactus_model::run::Run;
 use tactus_model::settings;
 use tactus_model::time::Nanos;
 
+use self::differences::{Difference, differences};
+use self::growth::{AtSize, Growth};
+use self::ranking::{Ranking, rankings};
+use self::resample::drawn_median;
 use crate::LatencyHistogram;
 use crate::bootstrap::Blocks;
 use crate::cell::{SEED, both_rules, supported};
@@ -38,6 +48,25 @@ pub struct RunCosts {
     pub modes: Option<Modes>,
     /// A row for each measured operation, in the order of the plan.
     pub rows: Vec<CostRow>,
+    /// How costs grow with size, of each operation that was measured with several.
+    pub growth: Vec<OverSizes>,
+    /// Which ways of doing the same are best.
+    pub rankings: Vec<Ranking>,
+    /// What changes of a setting add.
+    pub differences: Vec<Difference>,
+}
+
+/// The settings that are sizes.
+const SIZES: [&str; 2] = ["size", "image"];
+
+/// How the cost of an operation grows with its size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverSizes {
+    /// Its cells, in the order of sizes.
+    pub cells: Vec<usize>,
+    /// How it grows.
+    #[serde(flatten)]
+    pub growth: Growth,
 }
 
 /// What the operation of a cell costs.
@@ -51,6 +80,9 @@ pub struct CostRow {
     pub unit: &'static str,
     /// The settings of the operation, by name.
     pub settings: BTreeMap<&'static str, String>,
+    /// The other settings in which the cells of the run differ, such as the load, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub conditions: BTreeMap<&'static str, String>,
     /// The bytes that one operation moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<Bytes>,
@@ -59,7 +91,73 @@ pub struct CostRow {
     pub cost: CostSummary,
 }
 
+impl CostRow {
+    /// The bytes moved per second; `None` if it moves none. For files it is that of whole passes.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        let nanos = match self.family {
+            Family::File => self.cost.mean_ns,
+            _ => self.cost.typical_ns,
+        };
+        self.moved.filter(|_| nanos > 0.0).map(|bytes| bytes.get() as f64 / nanos * 1e9)
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> Option<&str> {
+        self.settings.get("operation").map(String::as_str)
+    }
+
+    /// Its size; `None` if it has none.
+    pub fn size(&self) -> Option<Bytes> {
+        self.moved.or_else(|| self.settings.get("size")?.parse().ok())
+    }
+
+    /// Whether its typical cost describes it: most blocks of a cold file were read ahead, and a few
+    /// wait for the disk.
+    fn is_typical(&self) -> bool {
+        !self.has("cache", "cold")
+    }
+
+    fn has(&self, setting: &str, value: &str) -> bool {
+        self.settings.get(setting).is_some_and(|known| known == value)
+    }
+
+    /// Whether all its settings and conditions but these are those of another.
+    fn differs_only_in(&self, other: &Self, but: &[&str]) -> bool {
+        let rest = |row: &Self| -> Vec<(&'static str, String)> {
+            let settings = row.settings.iter().filter(|(name, _)| !but.contains(name));
+            settings.map(|(name, value)| (*name, value.clone())).collect()
+        };
+        self.conditions == other.conditions && rest(self) == rest(other)
+    }
+}
+
+/// How the cost of each operation grows that was measured with several sizes.
+fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
+    let mut groups: Vec<Vec<&CostRow>> = Vec::new();
+    for row in rows.iter().filter(|row| row.size().is_some() && row.is_typical()) {
+        match groups.iter_mut().find(|group| group[0].differs_only_in(row, &SIZES)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    let fit = |mut group: Vec<&CostRow>| {
+        group.sort_by_key(|row| row.size());
+        let at = |row: &&CostRow| {
+            Some(AtSize { size: row.size()?, costs: row.cost.of_processes_ns.clone() })
+        };
+        let points: Vec<AtSize> = group.iter().filter_map(at).collect();
+        let cells = group.iter().map(|row| row.cell).collect();
+        Some(OverSizes { cells, growth: Growth::of(&points)? })
+    };
+    groups.into_iter().filter_map(fit).collect()
+}
+
 impl RunCosts {
+    /// The row of a cell of the plan.
+    pub fn row(&self, cell: usize) -> Option<&CostRow> {
+        self.rows.iter().find(|row| row.cell == cell)
+    }
+
     /// Summarizes the cost cells of a run.
     pub fn of(run: &Run) -> Self {
         let cells = &run.header.plan.cells;
@@ -68,18 +166,33 @@ impl RunCosts {
         };
         let all: Vec<f64> = calibrations(&run.measurements).collect();
         let modes = Modes::of(&all);
+        let of_operations: Vec<Cell> =
+            cells.iter().filter(|cell| cell.probe.cost().is_some()).cloned().collect();
+        let differing = differing_settings(&of_operations);
         let row = |(cell, settings): (usize, &Cell)| {
             let probe = settings.probe.cost()?;
             let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
-            let Traits { family, unit, .. } = probe.operation.traits();
+            let (Traits { family, .. }, unit) = (probe.operation.traits(), probe.unit());
             let own = |(name, _): &(&'static str, String)| {
                 settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
             };
-            let settings = settings.settings().filter(own).collect();
-            Some(CostRow { cell, family, unit, settings, moved: probe.moved(), cost })
+            let (own, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                settings.settings().partition(own);
+            let conditions =
+                others.into_iter().filter(|(name, _)| differing.contains(name)).collect();
+            Some(CostRow {
+                cell,
+                family,
+                unit,
+                settings: own,
+                conditions,
+                moved: probe.moved(),
+                cost,
+            })
         };
-        let rows = cells.iter().enumerate().filter_map(row).collect();
-        Self { system_call_ns: median_of(all), modes, rows }
+        let rows: Vec<CostRow> = cells.iter().enumerate().filter_map(row).collect();
+        let (growth, rankings, differences) = (growth(&rows), rankings(&rows), differences(&rows));
+        Self { system_call_ns: median_of(all), modes, rows, growth, rankings, differences }
     }
 }
 
@@ -107,10 +220,18 @@ pub struct CostSummary {
     pub p10_ns: f64,
     /// The typical cost: the median of the batches' medians.
     pub typical_ns: f64,
+    /// The time of all samples, per operation. It decides how much can be moved in a time: most
+    /// blocks of a cold file have been read ahead, and a few wait for the disk.
+    pub mean_ns: f64,
     /// Its interval, if there are enough batches.
     pub interval: Option<CostInterval>,
     /// The 99th percentile, if there are enough samples.
     pub p99_ns: Option<f64>,
+    /// Its interval, if the samples support one.
+    pub p99_interval: Option<CostInterval>,
+    /// The CPU time of an operation, its partner's included: the median of batches. It includes
+    /// what prepares a sample.
+    pub cpu_ns: Option<f64>,
     /// The maximum.
     pub max_ns: f64,
     /// The typical cost in each process.
@@ -118,6 +239,11 @@ pub struct CostSummary {
     /// The relative difference below which two measurements of the same thing stay in 95 of 100
     /// cases (A/A). `None` with fewer than three processes.
     pub noise_floor: Option<f64>,
+    /// The CPU time of an operation on the task's CPU, with that of interrupts and of the kernel's
+    /// threads: the time that was not idle, by a thread of the lowest priority that counts. `None`
+    /// without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_ns: Option<f64>,
     /// What else had the CPU.
     pub contamination: Contamination,
     /// The typical cost without the contaminated batches, if any is left.
@@ -152,8 +278,10 @@ enum Guard {
     Alone,
     /// The task and its partner share a CPU that is never idle.
     Shared,
-    /// The task sleeps while its partner works elsewhere.
+    /// The task sleeps while its partner works elsewhere, or between its samples.
     Sleeping,
+    /// Others on the CPU are part of the operation: an X server, or a thread that counts.
+    Accompanied,
 }
 
 impl Guard {
@@ -163,6 +291,12 @@ impl Guard {
     const FOREIGN_MAX_SHARED: f64 = 0.1;
 
     fn of(cost: &CostProbe) -> Self {
+        if cost.idle_count || matches!(cost.operation.traits().family, Family::Display) {
+            return Self::Accompanied;
+        }
+        if cost.waits_for_disk() || cost.sampling.pause > Nanos::ZERO {
+            return Self::Sleeping;
+        }
         match cost.partner_cpu {
             _ if cost.spins() || !cost.operation.has_partner() => Self::Alone,
             PartnerCpu::Other if cost.operation.takes(Parameter::PartnerCpu.word()) => {
@@ -178,7 +312,7 @@ impl Guard {
         match self {
             Self::Alone => share > Self::FOREIGN_MAX,
             Self::Shared => share > Self::FOREIGN_MAX_SHARED,
-            Self::Sleeping => false,
+            Self::Sleeping | Self::Accompanied => false,
         }
     }
 
@@ -191,7 +325,7 @@ impl Guard {
                             > Self::FOREIGN_MAX * batch.elapsed.as_nanos() as f64
                     })
             }
-            Self::Shared => false,
+            Self::Shared | Self::Accompanied => false,
             Self::Sleeping => batch.preempted > 0,
         }
     }
@@ -249,11 +383,13 @@ impl CostSummary {
             clock_read_ns: median_of(clock)?,
         };
         let [samples, _] = both_rules(measurements);
+        let all_batches = || measurements.iter().flat_map(|found| batches(found));
         let medians = |which: &dyn Fn(&Batch) -> bool| {
-            let all = measurements.iter().flat_map(|found| batches(found));
-            median_of(all.filter(|batch| which(batch)).map(|batch| scale.cost(batch.median)))
+            let all = all_batches().filter(|batch| which(batch));
+            median_of(all.map(|batch| scale.cost(batch.median)))
         };
         let guard = Guard::of(cost);
+        let mean_ns = scale.cost(Nanos::from_nanos(samples.mean()?.round() as u64));
         let of_processes_ns: Vec<f64> = measurements
             .iter()
             .filter_map(|found| median_of(batches(found).map(|batch| scale.cost(batch.median))))
@@ -269,7 +405,11 @@ impl CostSummary {
             min_ns: scale.cost(samples.min()?),
             p10_ns: scale.cost(samples.quantile(0.1)?),
             typical_ns: medians(&|_| true)?,
+            mean_ns,
+            used_ns: used_share(measurements).map(|share| share * mean_ns),
             interval: interval(measurements, scale),
+            p99_interval: p99_interval(measurements, scale),
+            cpu_ns: median_of(all_batches().map(|batch| cpu_time(batch, cost.per_sample()))),
             p99_ns: supported(&samples, 0.99).map(|p99| scale.cost(p99)),
             max_ns: scale.cost(samples.max()?),
             noise_floor: noise_floor(&of_processes_ns),
@@ -281,6 +421,17 @@ impl CostSummary {
     }
 }
 
+/// The share of the batches' time in which the CPU was not idle; `None` if nobody counted.
+fn used_share(measurements: &[&Measurement]) -> Option<f64> {
+    let counted = measurements.iter().flat_map(|found| batches(found));
+    let counted: Vec<_> = counted.filter_map(|batch| Some((batch.elapsed, batch.idle?))).collect();
+    let sum = |of: fn(&(Nanos, Nanos)) -> Nanos| {
+        counted.iter().map(|batch| of(batch).as_nanos()).sum::<u64>() as f64
+    };
+    let (elapsed, idle) = (sum(|batch| batch.0), sum(|batch| batch.1));
+    (elapsed > 0.0).then(|| (1.0 - idle / elapsed).clamp(0.0, 1.0))
+}
+
 /// The interval of the typical cost: processes are resampled, and runs of batches within them.
 fn interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval> {
     let of_batch = |batch: &Batch| -> Histogram {
@@ -288,8 +439,31 @@ fn interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval>
     };
     let processes: Vec<Vec<Histogram>> =
         measurements.iter().map(|found| batches(found).map(of_batch).collect()).collect();
-    let found = Blocks::new(&processes).intervals(&[0.5], SEED).pop()?.ok()?;
+    quantile_interval(&processes, 0.5, scale)
+}
+
+/// The interval of the 99th percentile of samples, likewise.
+fn p99_interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval> {
+    let blocks = |found: &&Measurement| -> Vec<Histogram> {
+        found.tasks.iter().flat_map(|task| task.blocks.iter().cloned()).collect()
+    };
+    let processes: Vec<Vec<Histogram>> = measurements.iter().map(blocks).collect();
+    quantile_interval(&processes, 0.99, scale)
+}
+
+fn quantile_interval(
+    processes: &[Vec<Histogram>],
+    quantile: f64,
+    scale: Scale,
+) -> Option<CostInterval> {
+    let found = Blocks::new(processes).intervals(&[quantile], SEED).pop()?.ok()?;
     Some(CostInterval { low_ns: scale.cost(found.low), high_ns: scale.cost(found.high) })
+}
+
+/// The CPU time of an operation of a batch, in nanoseconds. A batch begins with a sample that is
+/// not kept.
+fn cpu_time(batch: &Batch, per_sample: u32) -> f64 {
+    batch.ran.as_nanos() as f64 / (f64::from(batch.count) + 1.0) / f64::from(per_sample.max(1))
 }
 
 impl Contamination {
@@ -324,25 +498,27 @@ const PAIRS: usize = 1000;
 /// processes as `typical` has values, stay in 95 of 100 cases: of the medians of two samples drawn
 /// from the processes with replacement. `None` with fewer than three processes.
 pub fn noise_floor(typical: &[f64]) -> Option<f64> {
+    noise_floor_of(typical, typical.len())
+}
+
+/// The same for two measurements with this many processes each.
+pub fn noise_floor_of(typical: &[f64], processes: usize) -> Option<f64> {
     if typical.len() < 3 || typical.iter().any(|cost| *cost <= 0.0) {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
-    let mut drawn = || {
-        let draw = (0..typical.len()).map(|_| typical[random.below(typical.len() as u64) as usize]);
-        median_of(draw)
-    };
-    let mut differences = Vec::with_capacity(PAIRS);
-    for _ in 0..PAIRS {
-        let (one, other) = (drawn()?, drawn()?);
-        differences.push((one / other).ln().abs());
-    }
+    let mut differences: Vec<f64> = (0..PAIRS)
+        .map(|_| {
+            let [one, other] = [(); 2].map(|()| drawn_median(typical, processes, &mut random));
+            (one / other).ln().abs()
+        })
+        .collect();
     differences.sort_unstable_by(f64::total_cmp);
     Some(differences[PAIRS * 95 / 100].exp_m1())
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use tactus_model::experiment::{Experiment, Overrides};
     use tactus_model::sample::Sample;
 
@@ -385,6 +561,61 @@ mod tests {
         }
     }
 
+    /// A row of an operation with these settings, whose processes differ by two per cent.
+    pub(crate) fn row(
+        cell: usize,
+        family: Family,
+        settings: &[(&'static str, &str)],
+        cost: f64,
+    ) -> CostRow {
+        let of_processes_ns: Vec<f64> =
+            [0.99, 1.0, 1.01, 0.995, 1.005].iter().map(|share| share * cost).collect();
+        let around = |cost: f64| CostInterval { low_ns: 0.99 * cost, high_ns: 1.01 * cost };
+        let settings: BTreeMap<&'static str, String> =
+            settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let cost = CostSummary {
+            processes: 5,
+            samples: 1000,
+            per_sample: 1,
+            min_ns: 0.9 * cost,
+            p10_ns: 0.95 * cost,
+            typical_ns: cost,
+            interval: Some(around(cost)),
+            p99_ns: Some(2.0 * cost),
+            p99_interval: Some(around(2.0 * cost)),
+            cpu_ns: Some(cost),
+            mean_ns: cost,
+            used_ns: None,
+            max_ns: 9.0 * cost,
+            noise_floor: noise_floor(&of_processes_ns),
+            of_processes_ns,
+            contamination: Contamination::default(),
+            clean_ns: Some(cost),
+            by_mode_ns: None,
+        };
+        let conditions = BTreeMap::new();
+        CostRow { cell, family, unit: "message", settings, conditions, moved: None, cost }
+    }
+
+    #[test]
+    fn costs_of_the_same_settings_grow_together() {
+        let of = |cell, pages, size: &'static str, cost| {
+            let settings = [("operation", "memory-copy"), ("pages", pages), ("size", size)];
+            row(cell, Family::Memory, &settings, cost)
+        };
+        let rows = [
+            of(0, "normal", "64KiB", 6_553.6),
+            of(1, "normal", "16KiB", 1_638.4),
+            of(2, "huge", "16KiB", 1_000.0),
+            of(3, "normal", "1MiB", 104_857.6),
+        ];
+        let found = growth(&rows);
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(only.cells, [1, 0, 3], "in the order of sizes");
+        let Growth::Line(line) = only.growth else { panic!("{only:?}") };
+        assert!((line.rate().unwrap() / 1e10 - 1.0).abs() < 1e-6, "{line:?}");
+    }
+
     #[test]
     fn a_cost_is_that_of_one_operation_without_the_clock() {
         let processes: Vec<Measurement> =
@@ -396,6 +627,8 @@ mod tests {
         let interval = found.interval.unwrap();
         assert!(interval.low_ns <= 100.1 && interval.high_ns >= 99.9, "{interval:?}");
         assert_eq!(found.noise_floor, Some(0.0));
+        // A batch of 100 kept samples and one that is not kept used a millisecond of CPU time.
+        assert!((found.cpu_ns.unwrap() - 1e6 / 101.0 / 128.0).abs() < 1e-9, "{found:?}");
         assert_eq!(calibrations(all).collect::<Vec<f64>>(), [100.0; 60]);
     }
 
@@ -433,6 +666,40 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_that_is_counted_shows_all_cpu_time_of_an_operation() {
+        let counted = Batch { idle: Some(Nanos::from_micros(700)), preempted: 3, ..batch(100_030) };
+        let found = |cost: &CostProbe, batch: Batch| {
+            CostSummary::of(cost, &[&process(0, &[batch; 12])], None).unwrap()
+        };
+        let cold = probe("file-direct\"\nidle-count = true\nsize = \"4KiB");
+        let summary = found(&cold, counted);
+        let used = summary.used_ns.unwrap();
+        assert!((used / summary.mean_ns - 0.3).abs() < 0.001, "{used} of {}", summary.mean_ns);
+        assert_eq!(summary.contamination.contaminated, 0, "the counter is on the CPU too");
+        assert_eq!(found(&probe("file-direct"), batch(100_030)).used_ns, None);
+    }
+
+    #[test]
+    fn the_rate_of_a_file_is_that_of_whole_passes() {
+        // Most blocks are read ahead, and one in ten waits for the disk.
+        let batches = [[batch(10_030); 9].as_slice(), &[batch(910_030)]].concat();
+        let cost = probe("file-read\"\ncache = \"cold\"\nsize = \"64KiB");
+        let summary = CostSummary::of(&cost, &[&process(0, &batches)], None).unwrap();
+        assert_eq!(summary.typical_ns, 10_000.0);
+        let row = CostRow {
+            cell: 0,
+            family: Family::File,
+            unit: "block",
+            settings: BTreeMap::new(),
+            conditions: BTreeMap::new(),
+            moved: cost.moved(),
+            cost: summary,
+        };
+        let rate = row.bytes_per_second().unwrap();
+        assert!((rate / 655.36e6 - 1.0).abs() < 0.01, "64 KiB in 100 µs, not {rate}");
+    }
+
+    #[test]
     fn a_mode_has_its_own_cost() {
         let slow = Batch { calibration: Nanos::from_nanos(16_000), ..batch(16_030) };
         let process = process(0, &[[batch(12_830); 15], [slow; 15]].concat());
@@ -448,5 +715,8 @@ mod tests {
         assert!((0.19..=0.21).contains(&floor), "{floor}");
         let quiet = noise_floor(&[100.0, 100.2, 100.1, 99.9, 100.0]).unwrap();
         assert!(quiet < 0.004, "{quiet}");
+        let costs: Vec<f64> = (0..40).map(|n| 100.0 + f64::from(n % 8)).collect();
+        let [few, many] = [5, 500].map(|processes| noise_floor_of(&costs, processes).unwrap());
+        assert!(many < few / 3.0, "more processes find smaller differences: {few} {many}");
     }
 }

@@ -192,9 +192,43 @@ impl Watcher {
         Inside(&self.thread)
     }
 
+    /// Enters a section, which ends by [`end`](Self::end).
+    #[inline]
+    pub fn begin(&mut self) {
+        std::mem::forget(self.enter());
+    }
+
+    /// Ends the present section, if there is one.
+    #[inline]
+    pub fn end(&mut self) {
+        drop(Inside(&self.thread));
+    }
+
     /// What it counts, for other threads.
     pub fn counts(&self) -> Counts {
         Counts(self.thread.clone())
+    }
+}
+
+/// Runs a part of a section that does not belong to it. Outside of sections, it runs `body`.
+#[inline]
+pub fn outside<T>(body: impl FnOnce() -> T) -> T {
+    let left = current().filter(|thread| thread.is_inside()).map(|thread| {
+        thread.selector.store(OUTSIDE, Ordering::Release);
+        Left(thread)
+    });
+    let result = body();
+    drop(left);
+    result
+}
+
+/// The thread goes back into its section when this is dropped, after a panic too.
+struct Left<'t>(&'t Thread);
+
+impl Drop for Left<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.selector.store(INSIDE, Ordering::SeqCst);
     }
 }
 

@@ -39,6 +39,9 @@ const DESKTOP: &str = r"
     sys/devices/system/cpu/cpu0/cache/index0/size = 32K
     sys/devices/system/cpu/cpu0/cache/index3/level = 3
     sys/devices/system/cpu/cpu0/cache/index3/size = 6144K
+    sys/devices/system/cpu/vulnerabilities/meltdown = Mitigation: PTI
+    sys/devices/system/cpu/vulnerabilities/srbds = Not affected
+    sys/devices/system/cpu/vulnerabilities/mds = Vulnerable: Clear CPU buffers attempted, no microcode
     proc/sys/kernel/watchdog = 1
     proc/sys/kernel/nmi_watchdog = 1
     proc/sys/kernel/soft_watchdog = 1
@@ -125,6 +128,8 @@ fn a_desktop_on_bare_metal() {
     assert_eq!(cpu.nohz_full, cpus("2-3"));
     assert_eq!(cpu.governors, words("performance powersave"));
     assert_eq!(cpu.idle_states, words("POLL C1 C1E C10"));
+    let mds = "mds: Vulnerable: Clear CPU buffers attempted, no microcode";
+    assert_eq!(cpu.vulnerabilities, Some(vec![mds.to_owned(), "meltdown: PTI".to_owned()]));
     assert_eq!(cpu.virtualization, text("none"));
     assert_eq!(cpu.clock_source, text("tsc"));
     let scheduling = &facts.scheduling;

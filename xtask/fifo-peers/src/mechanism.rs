@@ -67,7 +67,7 @@ impl Tactus {
         let last: CpuList = cpus.iter().last().ok_or("no CPU")?.to_string().parse()?;
         let others = cpus.without(&last);
         let broker = offers.priority(priority).cpus(others).relay(last).start()?;
-        broker.weaknesses().iter().for_each(|weakness| eprintln!("warning: {weakness}"));
+        broker.shortfalls().iter().for_each(|missing| eprintln!("warning: {missing}"));
         let reader = Some(start_reader("tactus", &socket.display().to_string())?);
         Ok(Self { sender, _broker: broker, reader })
     }

@@ -169,16 +169,20 @@ fn a_violation_is_reported_with_its_line() {
     let source = "crates/capi/tests/c/watched.c";
     let Some(program) = compile(folder.path(), source, Link::Shared, &[]) else { return };
     let planted = fs::read_to_string(root().join(source)).unwrap();
-    let line = 1 + planted.lines().position(|line| line.contains("/* planted */")).unwrap();
+    let line = |mark| 1 + planted.lines().position(|line| line.contains(mark)).unwrap();
     let seen = run(Command::new(program).arg(folder.path().join("socket")));
     if seen.is_empty() {
         return skip(Need::Machine, "the kernel does not dispatch system calls");
     }
-    for call in ["openat", "close"] {
-        let expected = format!("watched: {call}, ");
-        let found = seen.lines().find(|row| row.starts_with(&expected));
+    for (call, mark, function) in [
+        ("watched: openat", "/* planted */", "loop"),
+        ("watched: close", "/* planted */", "loop"),
+        ("serves: access", "/* in the handler */", "handler"),
+    ] {
+        let found = seen.lines().find(|row| row.starts_with(&format!("{call}, ")));
         let found = found.unwrap_or_else(|| panic!("no {call} in {seen}"));
-        assert!(found.ends_with(&format!("watched.c:{line} (loop) 1")), "{found}");
+        let place = format!("watched.c:{} ({function}) 1", line(mark));
+        assert!(found.ends_with(&place), "{found}");
     }
     assert!(!seen.contains("futex"), "what the library does itself is no violation: {seen}");
 }

@@ -46,6 +46,7 @@ static void *without_period(void *result)
     REFUSED(trt_wait(NULL), EINVAL, "trt_make_periodic");
     REFUSED(trt_make_periodic(0, 1), EINVAL, "the nearest is");
     REFUSED(trt_make_periodic(0, -1), EINVAL, "the nearest is");
+    REFUSED(trt_make_periodic(INT64_MAX, 1000000), EINVAL, "the latest is");
     return result;
 }
 
@@ -94,6 +95,9 @@ static void threads(void)
     options.overrun = 0;
     options.limit_ns = -1;
     REFUSED(trt_thread_create(&thread, &options, without_period, NULL), EINVAL, "negative");
+    options.limit_ns = 0;
+    options.restarts = 1;
+    REFUSED(trt_thread_create(&thread, &options, without_period, NULL), EINVAL, "handlers");
     REFUSED(trt_thread_join(thread, NULL), EBADF, "handle");
 
     RETURNS(trt_thread_create(&thread, NULL, without_period, &value), 0);
@@ -125,6 +129,12 @@ static void channels(const char *socket)
     options.user_count = 1;
     REFUSED(trt_init(&options), EINVAL, "users");
     options.user_count = 0;
+    options.broker_cpus = "two";
+    REFUSED(trt_init(&options), EINVAL, "broker's CPUs: `two`");
+    options.broker_cpus = "0";
+    options.relay_cpus = "\xff";
+    REFUSED(trt_init(&options), EINVAL, "UTF-8");
+    options.relay_cpus = "0";
     RETURNS(trt_init(&options), 0);
     REFUSED(trt_init(&options), EALREADY, "trt_exit");
     REFUSED(trt_fifo_create(NULL, "out", TRT_WRITE, 8, 4), EFAULT, "NULL");
@@ -199,16 +209,33 @@ static void locks(void)
 static void alarms(void)
 {
     struct pollfd ready = {.events = POLLIN};
+    struct trt_service services[TRT_SERVICES];
     trt_alarms port;
     uint64_t message;
     int64_t due;
 
     REFUSED(trt_clock_read(9), EINVAL, "TRT_MONOTONIC");
     REFUSED(trt_sleep_until(9, 0), EINVAL, "TRT_MONOTONIC");
-    REFUSED(trt_alarms_create(&port, 0), EINVAL, "1 to 65536");
+    REFUSED(trt_clock_round(5, 0), EINVAL, "not positive");
+    RETURNS(trt_clock_round(1000001, 1000000), 2000000);
+    REFUSED(trt_clock_measure(TRT_MONOTONIC, 3, NULL), EINVAL, "NULL");
+    REFUSED(trt_clock_measure(TRT_MONOTONIC, 0, services), EINVAL, "1 to 100000");
+    REFUSED(trt_clock_measure(9, 1, services), EINVAL, "TRT_MONOTONIC");
+    REFUSED(trt_clock_measure(TRT_TAI, 1, services), EINVAL, "timerfd");
+    RETURNS(trt_clock_measure(TRT_MONOTONIC, 3, services), 0);
+    for (unsigned i = 0; i < TRT_SERVICES; i++)
+        if (services[i].service != i || services[i].cost_p50_ns < 0 ||
+            (services[i].lateness_max_ns == -1) != (i == TRT_SERVICE_READ))
+            printf("service %u has no figures\n", i), failures++;
+
+    REFUSED(trt_alarms_create(&port, 0), EINVAL, "the nearest is 1");
     RETURNS(trt_alarms_create(&port, 1), 0);
+    RETURNS(trt_alarm_set(port, trt_clock_read(TRT_MONOTONIC) + 1000000000, 6), 0);
+    RETURNS(trt_alarm_cancel(port, -1), 0);
+    RETURNS(trt_alarm_cancel(port, 0), 1);
+    RETURNS(trt_alarm_cancel(port, 0), 0);
     RETURNS(trt_alarm_take(port, NULL, &message), 0);
-    RETURNS(trt_alarm_set(port, trt_clock_read(TRT_MONOTONIC) + 1000000, 7), 0);
+    RETURNS(trt_alarm_set(port, trt_clock_read(TRT_MONOTONIC) + 1000000, 7), 1);
     REFUSED(trt_alarm_set(port, 0, 8), EAGAIN, "the limit");
     ready.fd = trt_alarms_pollfd(port);
     RETURNS(poll(&ready, 1, -1), 1);
@@ -216,6 +243,7 @@ static void alarms(void)
     RETURNS(message, 7);
     RETURNS(trt_clock_read(TRT_MONOTONIC) >= due, 1);
     RETURNS(trt_alarms_close(port), 0);
+    REFUSED(trt_alarm_cancel(port, 0), EBADF, "closed");
 }
 
 int main(int count, char **arguments)

@@ -11,13 +11,14 @@ use tactus_app::{Places, Subject, costs, files};
 use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::run::RunId;
-use tactus_stats::costs::{CostRow, RunCosts};
+use tactus_stats::costs::differences::Difference;
+use tactus_stats::costs::ranking::Ranking;
+use tactus_stats::costs::{CostRow, OverSizes, RunCosts};
 use tactus_stats::modes::Modes;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::listener::RunListener;
-use crate::quietness::Quietness;
+use crate::listener::EventOptions;
 use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::{seed, whole};
@@ -28,6 +29,9 @@ use crate::values::{seed, whole};
 /// several fresh processes, in random order, and gets a floor (the shortest sample), a median with an
 /// interval, and a tail. Beside each batch of samples it times a system call, so that it notices a
 /// machine with two speeds, and reads what else had the CPU. The run is stored.
+///
+/// It shows how costs grow with size, which of several operations for the same is cheapest at which
+/// size, what changes such as another address space add, and under a load whose tail is shortest.
 ///
 /// Settings replace those of the operations: --load shows the costs under a load, --policy fifo:50 those
 /// of real-time threads. A repeated setting measures each of its values.
@@ -57,11 +61,8 @@ pub(crate) struct CostsArguments {
     /// Also write an HTML page
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print events and results as JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    quietness: Quietness,
+    events: EventOptions,
 }
 
 /// The lines that `--json` adds after the events of a run. Costs are in nanoseconds per operation.
@@ -73,6 +74,24 @@ enum Conclusion<'a> {
         run: &'a RunId,
         #[serde(flatten)]
         row: &'a CostRow,
+    },
+    /// How the cost of an operation grows with its size.
+    Growth {
+        run: &'a RunId,
+        #[serde(flatten)]
+        growth: &'a OverSizes,
+    },
+    /// The best of competing operations, by size.
+    Ranking {
+        run: &'a RunId,
+        #[serde(flatten)]
+        ranking: &'a Ranking,
+    },
+    /// What a change of a setting adds.
+    Difference {
+        run: &'a RunId,
+        #[serde(flatten)]
+        difference: &'a Difference,
     },
     /// The machine.
     Machine { run: &'a RunId, system_call_ns: Option<f64>, modes: Option<Modes> },
@@ -93,10 +112,10 @@ pub(crate) fn run(arguments: &CostsArguments, places: &Places) -> CommandResult 
     };
     let plan = costs::plan(arguments.quick, overrides)?;
     if arguments.plan_only {
-        return print_plan(&plan, arguments.json);
+        return print_plan(&plan, arguments.events.json);
     }
     let mut store = places.open_store()?;
-    let mut listener = RunListener::new(arguments.json, arguments.quietness);
+    let mut listener = arguments.events.listener();
     let done = new_run(places, &mut store, &plan, &GuestSettings::default(), &mut listener)?;
     listener.end()?;
     let subject = Subject::stored(&store, &done.run)?;
@@ -108,7 +127,7 @@ pub(crate) fn run(arguments: &CostsArguments, places: &Places) -> CommandResult 
 fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult {
     let (id, run) = (subject.id(), subject.run());
     let costs = costs::of(run)?;
-    match arguments.json {
+    match arguments.events.json {
         true => print_lines(id, &costs)?,
         false => {
             write!(stdout(), "{}", tactus_report::costs_text(run, &costs, &table_options()))?;
@@ -117,7 +136,7 @@ fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult 
     let Some(path) = &arguments.output else { return Ok(()) };
     let page = tactus_report::costs_page(run, &costs)?;
     let path = files::write_page(Some(path), || Ok(path.clone()), &page)?;
-    match arguments.json {
+    match arguments.events.json {
         true => Ok(write_line(&Conclusion::Page { run: id, path: &path })?),
         false => Ok(writeln!(stdout(), "\nPage: {}", path.display())?),
     }
@@ -126,6 +145,15 @@ fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult 
 fn print_lines(run: &RunId, costs: &RunCosts) -> CommandResult {
     for row in &costs.rows {
         write_line(&Conclusion::Cost { run, row })?;
+    }
+    for growth in &costs.growth {
+        write_line(&Conclusion::Growth { run, growth })?;
+    }
+    for ranking in &costs.rankings {
+        write_line(&Conclusion::Ranking { run, ranking })?;
+    }
+    for difference in &costs.differences {
+        write_line(&Conclusion::Difference { run, difference })?;
     }
     let (system_call_ns, modes) = (costs.system_call_ns, costs.modes);
     Ok(write_line(&Conclusion::Machine { run, system_call_ns, modes })?)

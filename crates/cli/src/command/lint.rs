@@ -9,19 +9,21 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use clap::Args;
 use tactus_app::lint::{Answer, News, Question, Watched, lint};
 use tactus_app::{Error, ErrorKind};
+use tactus_model::recording::THREAD_NAME_MAX;
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_model::violation::{CodePlace, LintReport};
 use tactus_report::{format, violations_text};
 use tactus_sys::pidfd::PidFd;
+use tactus_sys::process::wait_for_any_child;
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
-use crate::recorded_command::succeeded;
+use crate::recorded_command::{failure_text, succeeded};
 use crate::signals::{self, on_each_interrupt};
 use crate::terminal::{say, stdout, table_options};
-use crate::values::positive;
+use crate::values::{positive, process_id};
 
 /// Show what the real-time code of a program does that it must not, with file and line.
 ///
@@ -35,18 +37,22 @@ use crate::values::positive;
 /// the system call; the program needs debug information for that (`-g`). It need not be linked with
 /// Tactus. Memory that the allocator has in stock is not seen: that needs the library tactus-lint.
 ///
+/// It ends when the command and all processes that it started have ended, after --duration, or at an
+/// interrupt, which it passes on to the command.
+///
 /// It needs root or CAP_PERFMON. Without, it sees at most page faults in user mode. The exit code
 /// is 1 if there are violations or sections were watched only in part, 3 if something could not be
-/// seen, otherwise that of the command. --accept-partial accepts what was not seen.
+/// seen, otherwise that of the command; after a signal, it is that of the signal. --accept-partial
+/// accepts what was not seen.
 ///
 /// Examples: tactus lint --thread servo -- ./my-program; tactus lint --pid 812 --allow ppoll --duration 10s
 #[derive(Args)]
 pub(crate) struct LintArguments {
     /// Watch only threads with this name or thread ID; may be repeated [default: all threads]
-    #[arg(long, value_name = "NAME|NUMBER")]
+    #[arg(long, value_name = "NAME|NUMBER", value_parser = thread_word)]
     thread: Vec<String>,
     /// Watch this process and its children; may be repeated
-    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = process_id("`pgrep NAME` prints it"))]
     pid: Vec<u32>,
     /// System call that sections may make; may be repeated [default: none]
     #[arg(long, value_name = "CALL")]
@@ -79,16 +85,57 @@ pub(crate) fn run(arguments: &LintArguments) -> CommandResult {
         News::Watching { name, thread } => {
             quietness.note(format_args!("watching {} ({thread})", format::printable(&name)));
         }
+        News::Ended { status, has_left } => {
+            process.store(0, Ordering::SeqCst);
+            if !status.success() {
+                say!("the command {}", failure_text(status));
+            }
+            if has_left {
+                let hint = "watching the processes that it started until they end, or Ctrl-C";
+                quietness.note(format_args!("the command has ended; {hint}"));
+            }
+        }
     })?;
-    let started = process.load(Ordering::SeqCst);
-    if started != 0 && answer.ended.is_none() {
-        say!("the command continues as process {started}");
-    }
     shorten(&mut answer);
     let printed = print(&answer, arguments);
+    let outcome = outcome(&answer, arguments);
+    let running = process.load(Ordering::SeqCst);
+    if signals::exit_code().is_some() {
+        // The exit code is that of the signal: the check has not come to its end.
+        if let Err(error) = outcome {
+            let _ = error.report();
+        }
+        await_end(running);
+        return Ok(());
+    }
+    if running != 0 {
+        say!("the command continues as process {running}");
+    }
     // A failed check counts more than a reader that closes the output.
-    outcome(&answer, arguments.accept_partial)?;
-    printed
+    outcome.and(printed)
+}
+
+/// After an interrupt, waits for the command if it still runs: `process`, or 0.
+fn await_end(process: u32) {
+    if process != 0 {
+        say!("waiting for the command to end; press Ctrl-C to leave it running");
+        while wait_for_any_child().is_ok_and(|(ended, _)| ended != process) {}
+    }
+}
+
+/// Parses the name or the number of a thread.
+fn thread_word(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("the name is empty; without --thread, all threads are watched".to_owned());
+    }
+    if text.len() > THREAD_NAME_MAX {
+        let end = (0..=THREAD_NAME_MAX).rfind(|end| text.is_char_boundary(*end));
+        let kept = &text[..end.unwrap_or(0)];
+        return Err(format!(
+            "names of threads have at most {THREAD_NAME_MAX} bytes; of `{text}`, the kernel keeps `{kept}`"
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 impl LintArguments {
@@ -156,7 +203,7 @@ fn waits(thread: &Watched) -> String {
 }
 
 /// The end of the command; violations count more than its own exit code.
-fn outcome(answer: &Answer, accept_partial: bool) -> CommandResult {
+fn outcome(answer: &Answer, arguments: &LintArguments) -> CommandResult {
     if let Some(name) = answer.unseen_names.first() {
         let others: Vec<&str> = answer.others.iter().map(String::as_str).collect();
         let hint = match nearest(name, &others) {
@@ -174,17 +221,16 @@ fn outcome(answer: &Answer, accept_partial: bool) -> CommandResult {
     }
     if report.sections == 0 {
         // A clean result that watched nothing would pass every gate.
-        return Err(CommandError::not_met(
-            "no section was seen: no watched thread waited twice in the same call",
-        ));
+        let call = arguments.until.as_ref().map(|call| format!("`{call}`"));
+        let call = call.as_deref().unwrap_or("the same call");
+        return Err(CommandError::not_met(format!(
+            "no section was seen: no watched thread waited twice in {call}"
+        )));
     }
-    if !accept_partial {
+    if !arguments.accept_partial {
         complete(report)?;
     }
-    match answer.ended {
-        Some(status) if signals::exit_code().is_none() => succeeded(status),
-        _ => Ok(()),
-    }
+    answer.ended.map_or(Ok(()), succeeded)
 }
 
 /// Fails if a violation could have gone unseen.

@@ -14,7 +14,7 @@ use tactus_reproduce::{Paper, Reproduction, reproduce};
 use crate::error::CommandResult;
 use crate::guest_options::{self, GuestOptions};
 use crate::json_lines::write_line;
-use crate::listener::RunListener;
+use crate::listener::EventOptions;
 use crate::quietness::Quietness;
 use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::seed;
@@ -65,11 +65,8 @@ pub(crate) struct ReproduceArguments {
     /// Write no HTML page
     #[arg(long)]
     no_page: bool,
-    /// Print events and the result as JSON, one object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    quietness: Quietness,
+    events: EventOptions,
 }
 
 /// The lines that `--json` adds after the events of the runs.
@@ -91,7 +88,7 @@ struct PaperLine<'a> {
 }
 
 pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandResult {
-    let Some(name) = &arguments.paper else { return list(arguments.json) };
+    let Some(name) = &arguments.paper else { return list(arguments.events.json) };
     let study = Study::of(name, &arguments.part)?;
     arguments.output.as_deref().map_or(Ok(()), files::check)?;
     if !arguments.from.is_empty() {
@@ -108,12 +105,10 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     };
     let plans = study.plans(&wanted)?;
     if arguments.plan_only {
-        return plans.iter().try_for_each(|plan| print_plan(&plan.plan, arguments.json));
+        return plans.iter().try_for_each(|plan| print_plan(&plan.plan, arguments.events.json));
     }
-    let quietness = arguments.quietness;
-    let (mut store, mut listener) =
-        (places.open_store()?, RunListener::new(arguments.json, quietness));
-    let on_next = |next: &Next<'_>| print_next(next, quietness);
+    let (mut store, mut listener) = (places.open_store()?, arguments.events.listener());
+    let on_next = |next: &Next<'_>| print_next(next, arguments.events.quietness);
     let runs = study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, on_next)?;
     listener.end()?;
     let ended = runs.require_results();
@@ -158,7 +153,7 @@ fn conclude(
     let study_runs = runs.study_runs(paper)?;
     let reproduction = reproduce(paper, &study_runs);
     let measured = runs.measured(&reproduction, paper);
-    if arguments.json {
+    if arguments.events.json {
         write_line(&Conclusion::Reproduction(&reproduction))?;
     } else {
         let text = tactus_report::reproduction_text(&reproduction, &measured, &table_options());
@@ -168,7 +163,7 @@ fn conclude(
     let default = || Ok(places.page(first)?.with_extension("reproduced.html"));
     let page = tactus_report::reproduction_page(&reproduction, &measured)?;
     let path = files::write_page(arguments.output.as_deref(), default, &page)?;
-    if arguments.json {
+    if arguments.events.json {
         write_line(&Conclusion::Page { path: &path })?;
     } else {
         writeln!(stdout(), "\nPage: {}", path.display())?;

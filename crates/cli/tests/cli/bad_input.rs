@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 106] = [
+const ROWS: [Row; 121] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -44,6 +44,14 @@ const ROWS: [Row; 106] = [
     (&["why", "-o", "{dir}/no/x.tactusrec"], "mkdir -p {dir}/no", 2),
     (&["why", "--cgroup", "/sys/fs/cgroup/none.slice"], "group /sys/fs/cgroup/none.slice: No", 2),
     (&["why", "--cgroup", "none.slice"], "group /sys/fs/cgroup/none.slice: No", 2),
+    // Threads to watch.
+    (&["lint", "/bin/true"], "write `--` before the command: -- /bin/true", 2),
+    (&["lint", "--pid", "abc"], "`abc` is not the number of a process; `pgrep NAME` prints it", 2),
+    (&["lint", "--thread", "", "--", "true"], "the name is empty", 2),
+    (&["lint", "--thread", "a-long-thread-name", "--", "true"], "keeps `a-long-thread-n`", 2),
+    (&["lint", "--allow", "ppoll,read", "--", "true"], "repeat the option for each", 2),
+    (&["lint", "--until", "getpid", "--", "true"], "it is one of: accept, accept4", 2),
+    (&["lint", "--until", "getpid", "--", "true"], "waits for its next period in `getpid`", 2),
     // Packets.
     (&["measure", "--probe", "net"], "use clock = \"realtime\"", 2),
     (&["measure", "--probe", "net", "--net-packets", "0"], "write 1 to 1000", 2),
@@ -59,6 +67,13 @@ const ROWS: [Row; 106] = [
     (&["costs", "--operation", "ipc-pipe", "--wait", "spin"], "use partner-cpu = \"other\"", 2),
     (&["costs", "--policy", "deadline:1ms/2ms/2ms"], "whose partner has the same policy", 2),
     (&["costs", "--run", "{run}"], "has no result of an operation", 5),
+    (&["costs", "--times", "0"], "write 1 to 1000000, or usual", 2),
+    (&["costs", "--operation", "getppid", "--way", "one-way"], "for operation = pipe", 2),
+    // Pipelines.
+    (&["model", "control-lop"], "did you mean `control-loop`?", 2),
+    (&["model", "{dir}"], "Is a directory", 2),
+    (&["model", "{dir}/cpus.toml"], "the pipeline has no period", 2),
+    (&["model", "control-loop", "--policy", "fifo:0"], "`0` is not a real-time priority", 2),
     // Words.
     (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
     (&["measure", "--policy", "fifi:90"], "did you mean `fifo`?", 2),

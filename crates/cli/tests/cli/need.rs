@@ -1,29 +1,13 @@
 //! `tactus need` measures what planted periodic threads use, and refuses what it cannot measure.
 
-use std::process::Command;
-
 use serde_json::Value;
 use tactus_admission::Plan;
 use tactus_model::time::Nanos;
-use tactus_testing::{Need, skip};
 
 use crate::flight::permitted;
 use crate::support::Tactus;
 
-/// Builds the planted program; `None` without a C compiler.
-fn planted(tactus: &Tactus) -> Option<String> {
-    let program = tactus.folder().join("periodic");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../explain/tests/support/periodic.c");
-    let built = Command::new("cc")
-        .args(["-O1", "-pthread", "-o"])
-        .args([program.as_os_str(), source.as_ref()])
-        .status();
-    if built.is_ok_and(|status| status.success()) {
-        return Some(program.display().to_string());
-    }
-    skip(Need::Tools, "there is no C compiler");
-    None
-}
+const PLANTED: &str = "crates/explain/tests/support/periodic.c";
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -35,7 +19,7 @@ fn needs_tracing_each_periodic_thread_has_its_reserve_and_the_plan_is_read_by_ad
     if !permitted(&tactus) {
         return;
     }
-    let Some(program) = planted(&tactus) else { return };
+    let Some(program) = tactus.compile(PLANTED) else { return };
     let plan = tactus.folder().join("plan.toml").display().to_string();
     let threads = ["2", "0", "steady:10000:1000:1000:1", "modes:20000:500:2000:5"];
     let page = tactus.folder().join("need.html").display().to_string();
@@ -80,7 +64,7 @@ fn needs_tracing_a_program_without_a_period_gets_no_reserve_and_a_fix() {
     let plan = tactus.folder().join("plan.toml").display().to_string();
     let error = tactus.fail(1, &["need", "--plan", &plan, "--", "true"]);
     assert!(error.contains("plan.toml is not written"), "{error}");
-    let Some(program) = planted(&tactus) else { return };
+    let Some(program) = tactus.compile(PLANTED) else { return };
     let brief = ["need", "--", &program, "1", "0", "brief:90000:100:100:1"];
     let output = tactus.succeed(&brief);
     assert!(output.contains("a reserve needs at least 20"), "{output}");
@@ -92,7 +76,7 @@ fn needs_tracing_a_period_that_does_not_fit_names_the_median() {
     if !permitted(&tactus) {
         return;
     }
-    let Some(program) = planted(&tactus) else { return };
+    let Some(program) = tactus.compile(PLANTED) else { return };
     let threads = ["1", "0", "steady:10000:500:500:1"];
     let with = |options: &[&str]| {
         let all = [&["need", "--period", "13ms"], options, &["--", &program], &threads];

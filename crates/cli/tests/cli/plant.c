@@ -1,6 +1,7 @@
 /* A 1 kHz loop with planted violations. Each line with one has a comment `PLANT name`, by which
  * the test finds it. The first argument is the number of rounds; further ones name the plants
- * (none: a clean loop). */
+ * (none: a clean loop). With `condition`, the loop waits in a condition variable that nobody
+ * signals. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -46,11 +47,18 @@ static __attribute__((noinline)) void violate(int round, char *fresh)
 
 static void *servo(void *unused)
 {
+	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+	pthread_condattr_t monotonic;
+	pthread_cond_t never;
 	struct timespec due;
 	char *fresh = mmap(NULL, (size_t)rounds * PAGE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	madvise(fresh, (size_t)rounds * PAGE, MADV_NOHUGEPAGE);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&never, &monotonic);
+	pthread_mutex_lock(&own);
 	pthread_setname_np(pthread_self(), "servo");
 	/* Time for the watcher to find the thread. */
 	usleep(200000);
@@ -61,7 +69,10 @@ static void *servo(void *unused)
 			due.tv_nsec -= 1000000000L;
 			due.tv_sec++;
 		}
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+		if (has("condition"))
+			pthread_cond_timedwait(&never, &own, &due);
+		else
+			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
 		violate(round, fresh);
 	}
 	done = 1;

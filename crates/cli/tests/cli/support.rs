@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use tactus_testing::{Need, skip};
 use tempfile::TempDir;
 
 /// The command with a store in a temporary directory.
@@ -50,6 +51,21 @@ impl Tactus {
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{err}");
         err
+    }
+
+    /// Builds a C program, named by its path in the workspace; `None` without a compiler.
+    pub fn compile(&self, source: &str) -> Option<String> {
+        let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(source);
+        let program = self.folder().join(source.file_stem().unwrap());
+        let built = Command::new("cc")
+            .args(["-g", "-O1", "-pthread", "-o"])
+            .args([program.as_os_str(), source.as_ref()])
+            .status();
+        if built.is_ok_and(|status| status.success()) {
+            return Some(program.display().to_string());
+        }
+        skip(Need::Tools, "there is no C compiler");
+        None
     }
 
     /// The running processes with our store in their environment.

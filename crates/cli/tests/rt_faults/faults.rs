@@ -5,18 +5,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use tactus_sys::clock;
 
+use crate::comparison::Fault;
 use crate::scene::{Part, Scene};
-
-/// A fault that lasts for some time and ends with a mark.
-pub struct Fault {
-    pub name: &'static str,
-    /// What the machine must grant for it.
-    pub needs: Option<Part>,
-    /// Whether items are lost: those that a process had taken when it was killed, and those that
-    /// false indices covered.
-    pub loses: bool,
-    pub act: fn(&mut Scene, Duration),
-}
 
 pub const FAULTS: [Fault; 13] = [
     Fault { name: "kill the ordinary side", needs: None, loses: true, act: kill },
@@ -55,7 +45,7 @@ fn stop(scene: &mut Scene, time: Duration) {
 
 fn corrupt_indices(scene: &mut Scene, time: Duration) {
     scene.end_peer();
-    let liar = scene.start_helper("peer::a_liar");
+    let liar = scene.start_helper("hostile::a_liar");
     std::thread::sleep(time);
     drop(liar);
     scene.mark();
@@ -63,7 +53,7 @@ fn corrupt_indices(scene: &mut Scene, time: Duration) {
 }
 
 fn corrupt_messages(scene: &mut Scene, time: Duration) {
-    let babbler = scene.start_helper("peer::a_babbler");
+    let babbler = scene.start_helper("hostile::a_babbler");
     std::thread::sleep(time);
     drop(babbler);
     scene.mark();

@@ -1,4 +1,4 @@
-//! This test program, started again as one of the processes of a scene.
+//! This program, started again as one of the processes of a scene.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,8 @@ use std::process::Command;
 /// The environment variable with the socket, by which a helper knows that it is one.
 const SOCKET: &str = "TACTUS_RT_FAULTS_SOCKET";
 
-/// The command that runs the ignored test `name`, and ends with the thread that starts it.
+/// The command that runs the ignored test `name`, and ends with the thread that starts it. In a
+/// guest, which runs no tests, the name is that of the part.
 pub fn command(name: &str, socket: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--ignored", "--nocapture"]).env(SOCKET, socket);

@@ -5,8 +5,10 @@
 //! the table. In the ordinary tests, each fault takes a fraction of a second: the sides must find
 //! each other again, and every item must be accounted for.
 
+mod comparison;
 mod faults;
 mod helper;
+mod hostile;
 mod peer;
 mod scene;
 mod servo;
@@ -22,12 +24,10 @@ use std::time::{Duration, Instant};
 use tactus_model::random::SplitMix64;
 use tactus_testing::{Need, skip};
 
-use faults::{FAULTS, Fault};
-use scene::{Block, Scene};
+use comparison::{HEADING, SEED, compare};
+use faults::FAULTS;
+use scene::{STEP, Scene};
 use support::Tactus;
-
-/// The user of the ordinary side.
-const NOBODY: u32 = 65534;
 
 /// The environment variable with the seconds of each fault.
 const SECONDS: &str = "TACTUS_RT_FAULTS";
@@ -42,88 +42,6 @@ const ROUNDS: u32 = 5;
 /// The time of each kind without [`SECONDS`].
 const TIME_SHORT: Duration = Duration::from_millis(200);
 
-const SEED: u64 = 20_261_123;
-
-/// How often something is looked for.
-const STEP: Duration = Duration::from_millis(5);
-
-/// The blocks of one kind.
-#[derive(Default)]
-struct Kind(Vec<Block>);
-
-impl Kind {
-    fn sum(&self, figure: impl Fn(&Block) -> u64) -> u64 {
-        self.0.iter().map(figure).sum()
-    }
-
-    /// The deadlines that were kept, in per cent.
-    fn kept(&self) -> f64 {
-        100.0 * self.sum(|block| block.kept) as f64 / self.sum(|block| block.intended) as f64
-    }
-
-    /// The deadlines that were not kept.
-    fn missed(&self) -> u64 {
-        self.sum(|block| block.intended.saturating_sub(block.kept))
-    }
-
-    /// The median and the longest recovery, in milliseconds.
-    fn recovered(&self) -> (f64, f64) {
-        let mut times: Vec<f64> =
-            self.0.iter().map(|block| block.recovered.as_secs_f64() * 1e3).collect();
-        times.sort_by(f64::total_cmp);
-        (times[times.len() / 2], times[times.len() - 1])
-    }
-}
-
-/// Blocks of a fault, and two kinds of undisturbed blocks that should not differ.
-#[derive(Default)]
-struct Row {
-    quiet: [Kind; 2],
-    fault: Kind,
-}
-
-impl Row {
-    fn print(&self, name: &str) {
-        let [a, b] = &self.quiet;
-        let (median, most) = self.fault.recovered();
-        let steal = |kind: &Kind| kind.sum(|block| block.steal);
-        println!(
-            "{name:24} {:10.3} {:10.3} {:8.3} {:7} {:8} {:6} {median:19.1} {most:6.1} {:15} {:3} {:3}",
-            a.kept(),
-            b.kept(),
-            self.fault.kept(),
-            self.fault.missed(),
-            self.fault.sum(|block| block.refused),
-            self.fault.sum(|block| block.lost),
-            steal(a),
-            steal(b),
-            steal(&self.fault),
-        );
-    }
-}
-
-const HEADING: &str = "fault                     quiet A %  quiet B %  fault %  missed  refused   lost  recovered, ms: p50, max  steal ticks: A, B, fault";
-
-/// Runs the blocks of a fault, in random order.
-fn compare(
-    scene: &mut Scene,
-    fault: &Fault,
-    (time, rounds): (Duration, u32),
-    random: &mut SplitMix64,
-) -> Row {
-    let mut row = Row::default();
-    for _ in 0..rounds {
-        let mut kinds = [0, 1, 2];
-        random.shuffle(&mut kinds);
-        for kind in kinds {
-            let block = scene.run(time / rounds, (kind == 2).then_some(fault));
-            let Row { quiet: [a, b], fault } = &mut row;
-            [a, b, fault][kind].0.push(block);
-        }
-    }
-    row
-}
-
 #[test]
 fn needs_root_both_sides_recover_from_every_fault_and_every_item_is_accounted_for() {
     if tactus_sys::process::effective_user() != 0 {
@@ -133,7 +51,7 @@ fn needs_root_both_sides_recover_from_every_fault_and_every_item_is_accounted_fo
     let blocks = seconds.map_or((TIME_SHORT, ROUNDS_SHORT), |seconds| {
         (Duration::from_secs_f64(seconds.parse().expect("TACTUS_RT_FAULTS is a number")), ROUNDS)
     });
-    let mut scene = match Scene::start() {
+    let mut scene = match Scene::start(Path::new(env!("CARGO_BIN_EXE_tactus"))) {
         Ok(scene) => scene,
         Err(reason) => return skip(Need::Root, reason),
     };
@@ -146,11 +64,8 @@ fn needs_root_both_sides_recover_from_every_fault_and_every_item_is_accounted_fo
             continue;
         }
         let row = compare(&mut scene, fault, blocks, &mut random);
-        row.print(fault.name);
-        let lost = row.fault.sum(|block| block.lost);
-        assert!(fault.loses || lost == 0, "{}: {lost} items are lost", fault.name);
-        let quiet = row.quiet.iter().map(|kind| kind.sum(|block| block.lost)).sum::<u64>();
-        assert_eq!(quiet, 0, "undisturbed blocks lose items");
+        println!("{}", row.line(fault.name));
+        row.check(fault).unwrap();
     }
     let load = fs::read_to_string("/proc/loadavg").unwrap();
     println!("load {}", load.trim());

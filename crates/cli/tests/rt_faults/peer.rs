@@ -3,21 +3,19 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tactus_fifo::message::{Request, Role, VERSION};
-use tactus_fifo::{Ended, FifoReader, FifoWriter, NotWritten, introduce};
-use tactus_model::random::SplitMix64;
-use tactus_sys::peer_memory::WritableWords;
+use tactus_fifo::{Ended, FifoReader, FifoWriter, NotWritten};
 
-use crate::{NOBODY, helper};
+use crate::helper;
+
+/// The user of the ordinary side.
+pub const NOBODY: u32 = 65534;
 
 /// How long a peer waits before it tries again.
 const STEP: Duration = Duration::from_millis(1);
@@ -25,14 +23,20 @@ const STEP: Duration = Duration::from_millis(1);
 /// What is taken in a step, in bytes.
 const BITE: usize = 4 << 20;
 
+/// How many of these are written in turn, if there is swap space: more than the scene's memory.
+const SWAPPED_BITES: usize = 40;
+
 /// The last order.
 static ORDER: Mutex<String> = Mutex::new(String::new());
 
-/// Waits for the first line of standard input, then echoes until it is killed.
 #[test]
 #[ignore = "another test starts it as a program"]
 fn a_peer() {
-    let Some(socket) = helper::socket() else { return };
+    helper::socket().iter().for_each(|socket| serve(socket));
+}
+
+/// Waits for the first line of standard input, then echoes until it is killed.
+pub fn serve(socket: &Path) {
     std::io::stdin().lines().next();
     std::thread::spawn(|| {
         let lines = std::io::stdin().lines().map_while(Result::ok);
@@ -41,8 +45,8 @@ fn a_peer() {
     let folder = socket.parent().unwrap();
     let mut greed = Greed::default();
     loop {
-        let states = FifoReader::<u64>::open(&socket, "state");
-        let echoes = FifoWriter::<u64>::open(&socket, "echo");
+        let states = FifoReader::<u64>::open(socket, "state");
+        let echoes = FifoWriter::<u64>::open(socket, "echo");
         if let (Ok(states), Ok(echoes)) = (states, echoes) {
             let Ended = echo(states, echoes, || greed.step(folder)).unwrap_err();
         }
@@ -74,6 +78,8 @@ fn echo(
 #[derive(Default)]
 struct Greed {
     memory: Vec<Vec<u8>>,
+    /// The number of the piece of `memory` that is written next.
+    next: usize,
     files: Vec<File>,
     processes: Vec<Child>,
     log: Option<File>,
@@ -84,6 +90,7 @@ impl Greed {
     fn step(&mut self, folder: &Path) {
         match ORDER.lock().unwrap().as_str() {
             "memory" => self.memory.push(vec![1; BITE]),
+            "swap" => self.swap(),
             "descriptors" => self.files.extend((0..64).map_while(|_| File::open("/dev/null").ok())),
             "processes" => {
                 let mut command = Command::new("sleep");
@@ -101,6 +108,15 @@ impl Greed {
         }
     }
 
+    /// Takes more memory than there may be, and then writes to all of it in turn.
+    fn swap(&mut self) {
+        if self.memory.len() < SWAPPED_BITES {
+            self.memory.push(vec![1; BITE]);
+        }
+        self.next = (self.next + 1) % self.memory.len();
+        self.memory[self.next].fill(1);
+    }
+
     fn give_back(&mut self) {
         for mut process in self.processes.drain(..) {
             let _ = (process.kill(), process.wait());
@@ -110,56 +126,6 @@ impl Greed {
         }
         (self.memory, self.files) = (Vec::new(), Vec::new());
     }
-}
-
-/// Takes both channels, and writes any indices.
-#[test]
-#[ignore = "another test starts it as a program"]
-fn a_liar() {
-    let Some(socket) = helper::socket() else { return };
-    std::io::stdin().lines().next();
-    let channels = [("state", Role::ReadFifo), ("echo", Role::WriteFifo)].map(|(name, role)| {
-        loop {
-            if let Ok(introduced) = introduce(&socket, &request(name, role)) {
-                let words = WritableWords::map(&introduced.files[1], 8).unwrap();
-                return (introduced, words);
-            }
-            std::thread::sleep(STEP);
-        }
-    });
-    let mut random = SplitMix64::new(1);
-    loop {
-        for word in channels.iter().flat_map(|(_, words)| &words.words()[..4]) {
-            word.store(random.next_u64() >> random.below(64), Ordering::Relaxed);
-        }
-    }
-}
-
-/// Sends the broker requests with wrong bytes.
-#[test]
-#[ignore = "another test starts it as a program"]
-fn a_babbler() {
-    let Some(socket) = helper::socket() else { return };
-    std::io::stdin().lines().next();
-    let valid = serde_json::to_vec(&request("state", Role::ReadFifo)).unwrap();
-    let mut random = SplitMix64::new(1);
-    loop {
-        let mut line = valid.clone();
-        for _ in 0..random.below(8) {
-            let place = random.below(line.len() as u64) as usize;
-            line[place] = random.next_u64() as u8;
-        }
-        line.truncate(line.len() - random.below(8) as usize);
-        line.push(b'\n');
-        if let Ok(mut stream) = UnixStream::connect(&socket) {
-            let _ = stream.write_all(&line);
-        }
-    }
-}
-
-fn request(name: &str, role: Role) -> Request {
-    let (name, element) = (name.to_owned(), "u64".to_owned());
-    Request { version: VERSION, name, role, element, bytes: 8 }
 }
 
 /// The process of an ordinary side, which is killed when this is dropped.

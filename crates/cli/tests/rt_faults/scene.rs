@@ -13,14 +13,17 @@ use tactus_sys::cgroup::{Group, Hierarchy};
 use tactus_sys::{clock, mount};
 use tempfile::TempDir;
 
-use crate::faults::Fault;
+use crate::comparison::Fault;
+use crate::peer;
 use crate::servo::{self, Snapshot};
-use crate::{STEP, peer};
 
 /// What the ordinary side may have.
 const MEMORY_BYTES: &str = "134217728";
 const PROCESSES: &str = "40";
 const SPACE: &str = "16M";
+
+/// How often something is looked for.
+pub const STEP: Duration = Duration::from_millis(5);
 
 /// Ends a failed test; no figure.
 const AMPLE: Duration = Duration::from_secs(60);
@@ -82,15 +85,14 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Starts both sides.
+    /// Starts both sides, and `program` as the guardian.
     ///
     /// # Errors
     /// What the machine does not grant.
-    pub fn start() -> Result<Self, String> {
+    pub fn start(program: &Path) -> Result<Self, String> {
         mount::own_mounts().map_err(|error| error.to_string())?;
-        let tactus = Path::new(env!("CARGO_BIN_EXE_tactus"));
         // For control groups, if this process is killed.
-        let guardian = Guardian::start(tactus, Vec::new()).map_err(|error| error.to_string())?;
+        let guardian = Guardian::start(program, Vec::new()).map_err(|error| error.to_string())?;
         let folder = tempfile::tempdir().unwrap();
         open_to_all(folder.path(), 0o755);
         let mut missing = Missing(Vec::new());

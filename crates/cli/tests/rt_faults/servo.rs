@@ -13,7 +13,8 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_rt::{Action, Flow, Policy, Process, Restart, Tick};
 use tactus_sys::clock;
 
-use crate::{NOBODY, helper};
+use crate::helper;
+use crate::peer::NOBODY;
 
 pub const PERIOD: Nanos = Nanos::from_millis(1);
 
@@ -115,12 +116,15 @@ impl Servo {
     }
 }
 
-/// What the machine did not grant, one line; then a snapshot for each line `count` of standard
-/// input.
 #[test]
 #[ignore = "another test starts it as a program"]
 fn a_servo() {
-    let Some(socket) = helper::socket() else { return };
+    helper::socket().iter().for_each(|socket| serve(socket));
+}
+
+/// What the machine did not grant, one line; then a snapshot for each line `count` of standard
+/// input.
+pub fn serve(socket: &Path) {
     let cpus: Vec<u32> = tactus_sys::affinity::get().unwrap().iter().collect();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let mut offers = Broker::builder(socket)

@@ -26,12 +26,16 @@ impl Thread {
 
     /// A call that sleeps for `sleeps` µs.
     fn call(&mut self, number: i64, line: u32, sleeps: u64) {
+        self.call_for(number, &format!("call {number}"), line, sleeps);
+    }
+
+    fn call_for(&mut self, number: i64, what: &str, line: u32, sleeps: u64) {
         let kind = match number {
             FUTEX => ViolationKind::ContendedLock,
             _ => ViolationKind::SystemCall,
         };
         let at = place(line);
-        self.step(Step::Enter(Call { number, kind, what: format!("call {number}"), at }));
+        self.step(Step::Enter(Call { number, kind, what: what.to_owned(), at }));
         if sleeps > 0 {
             self.step(Step::Out { preempted: false });
             self.now += sleeps * 1000;
@@ -108,6 +112,20 @@ fn a_lock_that_is_contended_in_each_period_is_not_the_wait() {
     let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
     (0..40).for_each(|_| thread.call(FUTEX, 11, 700));
     assert_eq!((thread.lines(), thread.finder.sections()), (Vec::new(), 39));
+}
+
+#[test]
+fn a_condition_variable_wakes_and_locks_within_its_wait() {
+    let mut thread = Thread::new(SectionFinder::new(Vec::new(), None));
+    for _ in 0..40 {
+        for (what, sleeps) in [("futex wait bitset", 900), ("futex wake", 0), ("futex wait", 20)] {
+            thread.call_for(FUTEX, what, 10, sleeps);
+        }
+        thread.call_for(FUTEX, "futex wake", 11, 0);
+    }
+    assert_eq!((thread.lines(), thread.finder.sections()), (vec![11; 39], 39));
+    let wait = thread.finder.wait().unwrap();
+    assert_eq!((wait.call.as_str(), wait.period.is_some()), ("futex wait bitset", true));
 }
 
 #[test]

@@ -13,17 +13,17 @@ use std::time::Duration;
 
 use tactus_model::cpus::CpuList;
 use tactus_model::random::SplitMix64;
-use tactus_stats::LatencyHistogram;
+use tactus_model::time::Nanos;
 use tactus_testing::{Need, skip};
 
 use peer::{ATTACKS, DECENT};
-use victim::{Block, Victim};
+use victim::{Found, Victim};
 
 /// The user of the peers.
 const NOBODY: u32 = 65534;
 
 /// Blocks of each kind for an attack, if there is time to compare tails.
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 10;
 
 /// Starts a peer.
 fn start(attack: &str, socket: &Path, time: Duration) -> Peer {
@@ -46,34 +46,6 @@ impl Drop for Peer {
     }
 }
 
-/// What the blocks of one kind found.
-#[derive(Default)]
-struct Found {
-    late: LatencyHistogram,
-    push_max: u64,
-    pop_max: u64,
-    /// Operations that slept or faulted.
-    held: u64,
-    refused: u64,
-    invalid: u64,
-}
-
-impl Found {
-    fn add(&mut self, block: &Block) {
-        self.late.merge(&block.late);
-        self.push_max = self.push_max.max(block.push_max);
-        self.pop_max = self.pop_max.max(block.pop_max);
-        self.held += block.held;
-        self.refused += block.refused;
-        self.invalid += block.invalid;
-    }
-
-    /// The 99.9th percentile of the lateness in µs.
-    fn tail(&self) -> f64 {
-        self.late.quantile(0.999).map_or(0.0, |late| late.as_micros_f64())
-    }
-}
-
 /// Blocks of an attack, and of two decent peers that should not differ.
 #[derive(Default)]
 struct Row {
@@ -83,15 +55,20 @@ struct Row {
 
 impl Row {
     fn ratio(&self) -> f64 {
-        let quiet = self.quiet.each_ref().map(Found::tail);
-        2.0 * self.attack.tail() / (quiet[0] + quiet[1])
+        let quiet = self.quiet.each_ref().map(tail);
+        2.0 * tail(&self.attack) / (quiet[0] + quiet[1])
     }
 
     /// How much the two quiet kinds differ: at least 1.
     fn floor(&self) -> f64 {
-        let [a, b] = self.quiet.each_ref().map(Found::tail);
+        let [a, b] = self.quiet.each_ref().map(tail);
         (a / b).max(b / a)
     }
+}
+
+/// The 99.9th percentile of the lateness in µs.
+fn tail(found: &Found) -> f64 {
+    found.late.quantile(0.999).map_or(0.0, Nanos::as_micros_f64)
 }
 
 /// Runs the blocks of an attack, in random order.
@@ -122,36 +99,57 @@ fn compare(
     row
 }
 
-fn print(rows: &[(&str, Row)]) {
-    let floor = rows.iter().map(|(_, row)| row.floor()).fold(1.0, f64::max);
-    println!("\nlateness p99.9 in µs; longest push and pop in µs; largest A/A ratio {floor:.2}\n");
-    println!(
-        "attack        quiet A  quiet B   attack  ratio    A/A      push       pop  slept  invalid    refused"
-    );
-    for (name, row) in rows {
-        let [a, b] = row.quiet.each_ref().map(Found::tail);
-        let found = &row.attack;
+const HEADING: &str = "attack        quiet A  quiet B   attack  ratio    A/A      push       pop   held  faults (quiet)  >1 ms preempted held (quiet)  invalid    refused  steal, ms: A, B, attack   load";
+
+impl Row {
+    fn print(&self, name: &str) {
+        let Self { quiet: [a, b], attack } = self;
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+        let steal = [a, b, attack].map(|found| found.steal.as_micros_f64() / 1e3);
         println!(
-            "{name:12} {a:8.1} {b:8.1} {:8.1} {:6.2} {:6.2} {:9.1} {:9.1} {:6} {:8} {:10}{}",
-            found.tail(),
-            row.ratio(),
-            row.floor(),
-            found.push_max as f64 / 1000.0,
-            found.pop_max as f64 / 1000.0,
-            found.held,
-            found.invalid,
-            found.refused,
-            if row.ratio() > floor { "  above A/A" } else { "" },
+            "{name:12} {:8.1} {:8.1} {:8.1} {:6.2} {:6.2} {:9.1} {:9.1} {:6} {:7} {:7} {:6} {:9} {:4} {:7} {:8} {:10} {:11.0} {:5.0} {:7.0}  {:>5}",
+            tail(a),
+            tail(b),
+            tail(attack),
+            self.ratio(),
+            self.floor(),
+            attack.push_max.as_micros_f64(),
+            attack.pop_max.as_micros_f64(),
+            attack.held,
+            attack.faults,
+            a.faults + b.faults,
+            attack.long,
+            attack.long_preempted,
+            attack.long_held,
+            a.long_held + b.long_held,
+            attack.invalid,
+            attack.refused,
+            steal[0],
+            steal[1],
+            steal[2],
+            load.split(' ').next().unwrap_or_default(),
         );
     }
-    let quiet = rows.iter().flat_map(|(_, row)| &row.quiet);
-    let (push, pop) =
-        quiet.fold((0, 0), |(push, pop), found| (found.push_max.max(push), found.pop_max.max(pop)));
+}
+
+/// Prints what the rows show together.
+fn summarize(rows: &[(&str, Row)]) {
+    let floor = rows.iter().map(|(_, row)| row.floor()).fold(1.0, f64::max);
+    let mut quiet = Found::default();
+    rows.iter().flat_map(|(_, row)| &row.quiet).for_each(|found| quiet.add(found));
     println!(
-        "decent peers: longest push {:.1} µs, pop {:.1} µs",
-        push as f64 / 1e3,
-        pop as f64 / 1e3
+        "decent peers: longest push {} and pop {}, {} blocks over 1 ms, {} of them preempted, {} held",
+        quiet.push_max, quiet.pop_max, quiet.long, quiet.long_preempted, quiet.long_held,
     );
+    println!("largest A/A ratio {floor:.2}");
+    for (name, row) in rows {
+        if row.ratio() > floor {
+            println!("{name}: p99.9 is above the A/A floor");
+        }
+        if row.attack.long_held > 0 {
+            println!("{name}: {} blocks over 1 ms are not steal time", row.attack.long_held);
+        }
+    }
 }
 
 fn list(cpu: u32) -> CpuList {
@@ -169,28 +167,26 @@ fn needs_root_no_attack_holds_the_real_time_side() {
         return skip(Need::Machine, "two CPUs");
     };
     let seconds = std::env::var("TACTUS_ATTACKS").ok();
-    let is_short = seconds.is_none();
     let blocks = seconds.map_or((Duration::from_millis(150), 1), |seconds| {
         (Duration::from_secs_f64(seconds.parse().expect("TACTUS_ATTACKS is a number")), ROUNDS)
     });
     let only = std::env::var("TACTUS_ATTACK").ok();
     let victim = Victim::start(list(first), list(last));
-    if let [weakness, ..] = victim.weaknesses() {
-        return skip(Need::Machine, weakness);
+    if let [missing, ..] = victim.shortfalls() {
+        return skip(Need::Machine, missing);
     }
     let mut random = SplitMix64::new(7);
     let mut rows = Vec::new();
+    println!("\nlateness p99.9 in µs; longest push and pop in µs\n{HEADING}");
     for (name, _) in ATTACKS {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
         let row = compare(&victim, name, blocks, &mut random);
-        if !is_short {
-            eprintln!("{name}: p99.9 ×{:.2}, A/A ×{:.2}", row.ratio(), row.floor());
-        }
+        row.print(name);
         rows.push((name, row));
     }
-    print(&rows);
+    summarize(&rows);
     for (name, row) in &rows {
         // The kernel may migrate a locked page, which is a fault too. An attack that has an effect
         // holds every second period.

@@ -10,17 +10,46 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tactus_fifo::message::{Request, Role, VERSION};
-use tactus_fifo::{Introduced, introduce};
+use tactus_fifo::{Broker, FifoReader, Introduced, Sender, introduce};
 use tactus_sys::peer_memory::WritableWords;
 
 use crate::{Place, eventually, reader, writer};
 
+/// Requests a FIFO of numbers.
+fn request(socket: &Path, role: Role) -> Introduced {
+    let (name, element) = ("numbers".to_owned(), "u64".to_owned());
+    introduce(socket, &Request { version: VERSION, name, role, element, bytes: 8 }).unwrap()
+}
+
 /// Opens a FIFO of numbers by hand. Returns the connection and the memory to write.
 fn open(socket: &Path, role: Role, words: usize) -> (UnixStream, WritableWords) {
-    let (name, element) = ("numbers".to_owned(), "u64".to_owned());
-    let request = Request { version: VERSION, name, role, element, bytes: 8 };
-    let Introduced { stream, files, .. } = introduce(socket, &request).unwrap();
+    let Introduced { stream, files, .. } = request(socket, role);
     (stream, WritableWords::map(&files[1], words).unwrap())
+}
+
+/// A reader that has gone after four numbers were pushed, whose memory remains, and its successor.
+struct Successor {
+    _place: Place,
+    sender: Sender<u64>,
+    _broker: Broker,
+    /// The memory of the reader that has gone.
+    words: WritableWords,
+    next: FifoReader<u64>,
+}
+
+impl Successor {
+    fn new() -> Self {
+        let place = Place::new();
+        let mut offers = place.offers();
+        let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
+        let broker = offers.start().unwrap();
+        let (stream, words) = open(&place.socket, Role::ReadFifo, 8);
+        (0..4).for_each(|number| sender.try_push(&number).unwrap());
+        drop(stream);
+        eventually(|| broker.peers().is_empty().then_some(()));
+        let next = reader(&place.socket);
+        Self { _place: place, sender, _broker: broker, words, next }
+    }
 }
 
 #[test]
@@ -62,15 +91,7 @@ fn any_index_of_a_writer_yields_no_more_items_than_slots() {
 
 #[test]
 fn a_peer_that_has_gone_has_no_influence_on_the_next() {
-    let place = Place::new();
-    let mut offers = place.offers();
-    let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
-    let broker = offers.start().unwrap();
-    let (stream, words) = open(&place.socket, Role::ReadFifo, 8);
-    (0..4).for_each(|number| sender.try_push(&number).unwrap());
-    drop(stream);
-    eventually(|| broker.peers().is_empty().then_some(()));
-    let mut next = reader(&place.socket);
+    let Successor { _place, mut sender, _broker, words, mut next } = Successor::new();
     sender.try_push(&4).unwrap_err();
     // The memory of the first peer still exists.
     words.words()[0].store(4, Ordering::Release);
@@ -81,15 +102,7 @@ fn a_peer_that_has_gone_has_no_influence_on_the_next() {
 
 #[test]
 fn a_peer_that_misleads_the_writer_before_the_next_takes_over_costs_items_that_are_counted() {
-    let place = Place::new();
-    let mut offers = place.offers();
-    let mut sender = offers.fifo_out::<u64>("numbers", 4).unwrap();
-    let broker = offers.start().unwrap();
-    let (stream, words) = open(&place.socket, Role::ReadFifo, 8);
-    (0..4).for_each(|number| sender.try_push(&number).unwrap());
-    drop(stream);
-    eventually(|| broker.peers().is_empty().then_some(()));
-    let mut next = reader(&place.socket);
+    let Successor { _place, mut sender, _broker, words, mut next } = Successor::new();
     // The real-time side has not met the next peer yet.
     words.words()[0].store(2, Ordering::Release);
     sender.try_push(&4).unwrap();
@@ -106,9 +119,7 @@ fn a_user_that_keeps_the_memory_of_its_peers_keeps_two() {
     let broker = offers.start().unwrap();
     let mut files = BTreeMap::new();
     for _ in 0..6 {
-        let (name, element) = ("numbers".to_owned(), "u64".to_owned());
-        let request = Request { version: VERSION, name, role: Role::WriteFifo, element, bytes: 8 };
-        let mut introduced = introduce(&place.socket, &request).unwrap();
+        let mut introduced = request(&place.socket, Role::WriteFifo);
         let file = File::from(introduced.files.remove(1));
         files.insert(file.metadata().unwrap().ino(), file);
         drop(introduced);
@@ -139,6 +150,27 @@ fn memory_that_the_real_time_side_reads_is_not_used_again() {
         let first = 10 * round + 1;
         assert_eq!(rest, [first, first, last, last, last]);
     }
+    // Of each round, the loop met the first writer and the last; each wrote three.
+    let counts = receiver.counts();
+    assert_eq!((counts.popped, counts.lost, counts.invalid), (18, 27, 0));
+}
+
+#[test]
+fn a_writer_that_the_loop_never_met_is_counted_by_what_it_can_have_written() {
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut receiver = offers.fifo_in::<u64>("numbers", 8).unwrap();
+    let broker = offers.start().unwrap();
+    for shown in [5, u64::MAX, 3] {
+        let (stream, words) = open(&place.socket, Role::WriteFifo, 16 + 8);
+        words.words()[0].store(shown, Ordering::Release);
+        drop(stream);
+        eventually(|| broker.peers().is_empty().then_some(()));
+    }
+    // The last one is met: its items are taken.
+    assert_eq!(std::iter::from_fn(|| receiver.try_pop()).count(), 3);
+    let counts = receiver.counts();
+    assert_eq!((counts.popped, counts.lost, counts.invalid), (3, 5, 1));
 }
 
 #[test]
@@ -173,8 +205,7 @@ fn garbage_floods_and_silence_end_the_connection_and_nothing_else() {
     let last = closes(many.into_iter().next_back().unwrap());
     assert!(last.contains("too many connections"), "{last}");
     assert_eq!(closes(silent), "");
-    let mut reader =
-        eventually(|| tactus_fifo::FifoReader::<u64>::open(&place.socket, "numbers").ok());
+    let mut reader = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers").ok());
     sender.try_push(&7).unwrap();
     assert_eq!(reader.read(), Ok(7));
 }
@@ -192,7 +223,7 @@ fn a_reader_that_ignores_notices_does_not_hold_the_broker() {
         words.words()[0].store(index, Ordering::Release);
         sender.try_push(&index).unwrap();
     }
-    let mut reader = tactus_fifo::FifoReader::<u64>::open(&place.socket, "other").unwrap();
+    let mut reader = FifoReader::<u64>::open(&place.socket, "other").unwrap();
     assert_eq!(reader.try_read(), Ok(None));
     other.try_push(&1).unwrap();
     assert_eq!(reader.read(), Ok(1));

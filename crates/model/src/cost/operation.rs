@@ -15,6 +15,10 @@ keywords! {
         Memory = "memory",
         /// Handing data over to another process.
         Ipc = "ipc",
+        /// Reading files.
+        File = "file",
+        /// Drawing on a display.
+        Display = "display",
     }
 }
 
@@ -79,6 +83,24 @@ keywords! {
         IpcSharedEventfd = "ipc-shared-eventfd",
         /// A message through a stream socket of unix(7), by requests of io_uring(7).
         IpcIoUring = "ipc-io-uring",
+        /// Reading a block through a buffer of 4 KiB, like fread(3).
+        FileStdio = "file-stdio",
+        /// read(2) of a block.
+        FileRead = "file-read",
+        /// Mapping a block of a file, reading it, and unmapping it: mmap(2).
+        FileMmap = "file-mmap",
+        /// Copying a block from a file that is mapped in windows of 1 MiB.
+        FileMappedStdio = "file-mapped-stdio",
+        /// read(2) of a block past the page cache (O_DIRECT).
+        FileDirect = "file-direct",
+        /// Reading a block by io_uring(7).
+        FileUring = "file-uring",
+        /// Reading a block by io_uring(7), past the page cache (O_DIRECT).
+        FileUringDirect = "file-uring-direct",
+        /// Drawing an image that goes to the X server by a socket, until the server has drawn it.
+        DisplaySocket = "display-socket",
+        /// Drawing an image that is in memory shared with the X server (MIT-SHM), likewise.
+        DisplayShared = "display-shared",
     }
 }
 
@@ -159,10 +181,40 @@ const IPC: Traits = Traits {
     amount: Amount::Times(2),
 };
 
+/// What most reads of files have in common.
+const FILE: Traits = Traits {
+    family: Family::File,
+    unit: "block",
+    takes: &[
+        Parameter::Size,
+        Parameter::FileSize,
+        Parameter::Directory,
+        Parameter::Cache,
+        Parameter::Advice,
+        Parameter::IdleCount,
+    ],
+    sizes: [Bytes::new(512), Bytes::new(64 << 20)],
+    moves: true,
+    amount: Amount::Bytes(16 << 10),
+};
+
+/// Images on a display.
+const DISPLAY: Traits = Traits {
+    family: Family::Display,
+    unit: "image",
+    takes: &[Parameter::Image, Parameter::IdleCount],
+    moves: true,
+    amount: Amount::Times(1),
+    ..TRAP
+};
+
 impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
-        use Parameter::{Pages, Partner, WorkingSet};
+        use Parameter::{
+            Advice, Cache, Directory, FileSize, IdleCount, Pages, Partner, QueueDepth, Size,
+            WorkingSet,
+        };
         match self {
             Self::Getppid | Self::ReadByte | Self::GettimeSyscall => TRAP,
             Self::Gettime => Traits { amount: Amount::Times(512), ..TRAP },
@@ -194,12 +246,34 @@ impl Operation {
             | Self::IpcSharedMemory
             | Self::IpcSharedEventfd
             | Self::IpcIoUring => IPC,
+            Self::FileStdio | Self::FileRead | Self::FileMmap | Self::FileMappedStdio => FILE,
+            Self::FileUring => Traits {
+                takes: &[Size, FileSize, Directory, Cache, Advice, QueueDepth, IdleCount],
+                ..FILE
+            },
+            // Nothing of it is cached or read ahead, so each block is a sample.
+            Self::FileDirect => Traits {
+                takes: &[Size, FileSize, Directory, IdleCount],
+                amount: Amount::Times(1),
+                ..FILE
+            },
+            Self::FileUringDirect => Traits {
+                takes: &[Size, FileSize, Directory, QueueDepth, IdleCount],
+                amount: Amount::Times(1),
+                ..FILE
+            },
+
+            Self::DisplaySocket | Self::DisplayShared => DISPLAY,
         }
     }
 
     /// Whether the setting of this name applies to it; true for settings that are no
     /// [`Parameter`].
     pub fn takes(self, setting: &str) -> bool {
+        // One way is defined where somebody answers.
+        if setting == "way" {
+            return self.has_partner();
+        }
         let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
         known.is_none_or(|parameter| self.traits().takes.contains(parameter))
     }

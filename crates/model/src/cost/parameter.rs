@@ -22,6 +22,20 @@ keywords! {
         Buffers = "buffers",
         /// How a side waits for a message.
         Wait = "wait",
+        /// The size of the file.
+        FileSize = "file-size",
+        /// Where the file is made.
+        Directory = "directory",
+        /// Where the file's content is.
+        Cache = "cache",
+        /// Advice to the kernel about the reads.
+        Advice = "advice",
+        /// How many reads are on their way.
+        QueueDepth = "queue-depth",
+        /// The size of the image.
+        Image = "image",
+        /// Whether idle time is counted.
+        IdleCount = "idle-count",
     }
 }
 

@@ -38,6 +38,19 @@ fn an_ordinary_user_gets_the_command_for_what_is_missing() {
         setcap,
     );
     check(
+        &Asked::ThreadCalls,
+        Refusal::ACCESS,
+        &user,
+        "tracefs needs root or CAP_DAC_READ_SEARCH",
+        Some(
+            "sudo setcap cap_dac_read_search,cap_perfmon+ep \"$(command -v tactus)\"  \
+             # tactus uses cap_dac_read_search only to read tracefs",
+        ),
+    );
+    let perfmon = "sudo setcap cap_perfmon+ep \"$(command -v tactus)\"";
+    let reason = "CAP_PERFMON is not held, and perf_event_paranoid is 2";
+    check(&Asked::ThreadEvents, Refusal::ACCESS, &user, reason, Some(perfmon));
+    check(
         &Asked::EventRings,
         Refusal::PERM,
         &user,

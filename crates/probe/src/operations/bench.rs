@@ -10,12 +10,14 @@ use tactus_model::cost::CostProbe;
 use tactus_model::cpus::CpuList;
 use tactus_model::result::Batch;
 use tactus_model::sample::Sample;
-use tactus_model::time::{Clock, Instant, Nanos};
+use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
 use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, usage};
 
-use super::{Operation, Unmeasurable};
+use super::idle::IdleCounter;
+use super::{Operation, Site, Unmeasurable};
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
 /// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
@@ -23,6 +25,8 @@ use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 const SAMPLE_MIN: Nanos = Nanos::from_nanos(250);
 /// The shortest batch.
 const BATCH_MIN: Nanos = Nanos::from_millis(1);
+/// The samples of a batch whose task sleeps between samples.
+const PAUSES: u64 = 16;
 /// The most batches of a window, which are then longer.
 const BATCHES_MAX: u64 = 10_000;
 
@@ -32,13 +36,16 @@ pub(crate) struct Repetition {
     window: Nanos,
     per_sample: u32,
     batch: Nanos,
+    pause: Nanos,
 }
 
 impl Repetition {
     /// Repeats as `cost` requests; batches begin within the window.
     pub(crate) fn new(cost: &CostProbe, window: Nanos) -> Self {
-        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(BATCH_MIN);
-        Self { window, per_sample: cost.per_sample(), batch }
+        let pause = cost.sampling.pause;
+        let shortest = BATCH_MIN.max(pause.saturating_mul(PAUSES));
+        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(shortest);
+        Self { window, per_sample: cost.per_sample(), batch, pause }
     }
 
     /// The most samples there can be.
@@ -58,6 +65,7 @@ pub(crate) struct Bench {
     operation: Box<dyn Operation>,
     record: SchedulingRecord,
     batches: TouchedVec<TakenBatch>,
+    idle: Option<IdleCounter>,
 }
 
 /// A batch before its samples are evaluated.
@@ -77,22 +85,30 @@ struct Counters {
     ran: Nanos,
     preempted: u64,
     reading: Reading,
+    idle: Option<Nanos>,
 }
 
 impl Bench {
-    /// Sets up the operation of `cost` in the calling thread, which runs on `cpu`; a partner runs
-    /// there or on the next of `cpus`.
+    /// Sets up the operation of `cost` at its `site` in the calling thread, which runs on `cpu`; a
+    /// partner runs there or on the next of `cpus`.
     pub(crate) fn open(
         cost: &CostProbe,
+        mut site: Site,
         window: Nanos,
         cpu: u32,
         cpus: &CpuList,
     ) -> Result<Self, Unmeasurable> {
-        let operation = super::open(cost, cpu, cpus)?;
+        let operation = super::open(cost, &mut site, cpu, cpus)?;
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
         let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
-        Ok(Self { repetition, operation, record: SchedulingRecord::open(cpu), batches })
+        Ok(Self {
+            repetition,
+            operation,
+            record: SchedulingRecord::open(cpu),
+            batches,
+            idle: site.idle,
+        })
     }
 
     /// Repeats the operation in a window that begins at `start`, or as soon as the task runs after
@@ -107,9 +123,10 @@ impl Bench {
         &mut self,
         start: Instant<C>,
         mut memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
-        let Repetition { window, per_sample, batch } = self.repetition;
+    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
+        let Repetition { window, per_sample, batch, pause } = self.repetition;
         let operation = &mut *self.operation;
+        let idle = self.idle.as_ref();
         while clock::now::<C>() < start {
             std::hint::spin_loop();
         }
@@ -117,27 +134,34 @@ impl Bench {
         let start = clock::now::<C>();
         let (mut taken, mut dropped, mut ended) = (0, 0, Nanos::ZERO);
         while ended < window {
+            operation.prepare_batch()?;
             let calibration = calibrate::<C>();
-            let before = Counters::read(&mut self.record, operation, start)?;
-            // Brings back what reading the counters has displaced from the caches.
-            operation.prepare()?;
-            operation.run(per_sample)?;
+            let before = Counters::read(&mut self.record, operation, idle, start)?;
+            if operation.left().is_none() {
+                // Brings back what reading the counters has displaced from the caches.
+                operation.prepare()?;
+                operation.run(per_sample)?;
+            }
             let first = taken;
             let until = (before.at + batch).min(window);
             loop {
                 operation.prepare()?;
+                if pause > Nanos::ZERO {
+                    Nanosleep.sleep_until(clock::now::<C>() + pause)?;
+                }
                 let due = clock::now::<C>() - start;
                 operation.run(per_sample)?;
-                let came = clock::now::<C>() - start;
+                let handed_over = operation.handed_over().map(Instant::from_nanos);
+                let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
                 match memory.keep(Sample { due, came }) {
                     true => taken += 1,
                     false => dropped += 1,
                 }
-                if came >= until {
+                if came >= until || operation.left() == Some(0) {
                     break;
                 }
             }
-            let after = Counters::read(&mut self.record, operation, start)?;
+            let after = Counters::read(&mut self.record, operation, idle, start)?;
             ended = after.at;
             // There is room for as many batches as fit into the window.
             let found = TakenBatch { samples: [first, taken], calibration, before, after };
@@ -168,16 +192,26 @@ fn calibrate<C: Clock>() -> Nanos {
     clock::now::<C>() - begin
 }
 
+/// The duration of a system call, in nanoseconds: the median of some calibrations.
+pub fn system_call_ns() -> f64 {
+    const TRIALS: usize = 51;
+    let mut trials: Vec<Nanos> = (0..TRIALS).map(|_| calibrate::<Monotonic>()).collect();
+    trials.sort_unstable();
+    trials[TRIALS / 2].as_nanos() as f64 / f64::from(Batch::CALIBRATION_CALLS)
+}
+
 impl Counters {
     fn read<C: Clock>(
         record: &mut SchedulingRecord,
         operation: &dyn Operation,
+        idle: Option<&IdleCounter>,
         start: Instant<C>,
     ) -> Result<Self, SysError> {
         let reading = record.read();
         let preempted = usage::of_this_thread()?.involuntary_switches;
         let ran = clock::thread_cpu_time() + operation.time_of_others();
-        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading })
+        let idle = idle.map(IdleCounter::idle);
+        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading, idle })
     }
 }
 
@@ -201,6 +235,7 @@ impl TakenBatch {
             waited: more(|reading| reading.waited),
             preempted: after.preempted.saturating_sub(before.preempted),
             steal: more(|reading| reading.steal),
+            idle: after.idle.zip(before.idle).map(|(after, before)| after - before),
         }
     }
 }

@@ -1,9 +1,6 @@
 //! The manager with threads of this process. Without permission for the deadline class, the tests
 //! are skipped.
 
-use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
-
 use tactus_model::recording::ThreadId;
 use tactus_sys::clock;
 use tactus_testing::{Need as TestNeed, skip};
@@ -13,37 +10,20 @@ use crate::Policy;
 
 const MS: Nanos = Nanos::from_millis(1);
 
-/// A thread that sleeps until it is ended.
-struct Sleeper {
-    id: ThreadId,
-    end: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
+/// A thread that sleeps.
+struct Sleeper(tactus_testing::Sleeper<ThreadId>);
 
 impl Sleeper {
     fn start() -> Self {
-        let (end, ended) = channel();
-        let (number, numbers) = channel();
-        let thread = std::thread::spawn(move || {
-            number.send(tactus_sys::thread::current_id()).unwrap();
-            let _ = ended.recv();
-        });
-        Self { id: numbers.recv().unwrap(), end: Some(end), thread: Some(thread) }
+        Self(tactus_testing::Sleeper::start(tactus_sys::thread::current_id))
     }
 
     fn subject(&self) -> Subject {
-        Subject::of_id(self.id).unwrap()
+        Subject::of_id(self.0.id).unwrap()
     }
 
     fn policy(&self) -> String {
-        ThreadRef::Id(self.id).scheduling().unwrap().to_string()
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        self.end.take();
-        self.thread.take().unwrap().join().unwrap();
+        ThreadRef::Id(self.0.id).scheduling().unwrap().to_string()
     }
 }
 
@@ -86,7 +66,7 @@ fn needs_root_a_thread_has_its_grant_until_its_client_ends() {
     let grant = manager.grant(first).unwrap();
     assert_eq!((grant.cost, grant.bound_by), (Nanos::from_micros(500), Constraint::Request));
     let again = manager.reserve(&client(user()), sleeper.subject(), need(5), clock::now());
-    assert_eq!(again, Err(NotReserved::Reserved(sleeper.id.0)));
+    assert_eq!(again, Err(NotReserved::Reserved(sleeper.0.id.0)));
     manager.change(&client(user()), first, need(3), clock::now()).unwrap();
     assert_eq!(sleeper.policy(), "deadline:300us/10ms/10ms");
     manager.release_client(1, clock::now());
@@ -144,7 +124,8 @@ fn a_thread_of_another_user_is_refused() {
     let (mut manager, sleeper) = (manager(), Sleeper::start());
     let other = user() + 65534;
     let refused = manager.reserve(&client(other), sleeper.subject(), need(5), clock::now());
-    let expected = NotASubject::OthersThread { thread: sleeper.id.0, runs_as: user(), user: other };
+    let expected =
+        NotASubject::OthersThread { thread: sleeper.0.id.0, runs_as: user(), user: other };
     assert_eq!(refused, Err(NotReserved::Thread(expected)));
     assert_eq!(manager.reserves(), []);
 }
@@ -177,7 +158,7 @@ fn needs_root_the_next_manager_returns_what_a_killed_one_has_left() {
     std::fs::write(&copied, [&text[..], b"{\"thread\":1,\"star"].concat()).unwrap();
     assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
     let (_, returned) = Ledger::open(&copied).unwrap();
-    assert_eq!(returned[0].thread, sleeper.id);
+    assert_eq!(returned[0].thread, sleeper.0.id);
     assert_eq!(sleeper.policy(), "other");
 }
 
@@ -202,7 +183,7 @@ fn a_thread_that_others_keep_counts_and_has_its_own_policy() {
     assert_eq!((grant.cost, grant.rung.as_str()), (Nanos::from_micros(300), "priority"));
     assert_eq!(manager.reserves().len(), 1);
     let again = manager.allot(&own, sleeper.subject(), need(3), now);
-    assert_eq!(again, Err(NotReserved::Reserved(sleeper.id.0)));
+    assert_eq!(again, Err(NotReserved::Reserved(sleeper.0.id.0)));
     manager.release(&own, allotted, now).unwrap();
     assert_eq!((manager.reserves().len(), sleeper.policy().as_str()), (0, "other"));
 }
@@ -233,7 +214,7 @@ fn a_state_file_that_is_damaged_or_no_file_keeps_nobody_from_starting_or_waiting
 #[test]
 fn a_thread_may_have_a_name_of_any_bytes() {
     let sleeper = Sleeper::start();
-    std::fs::write(format!("/proc/self/task/{}/comm", sleeper.id.0), b"a) R 1\xff").unwrap();
+    std::fs::write(format!("/proc/self/task/{}/comm", sleeper.0.id.0), b"a) R 1\xff").unwrap();
     let subject = sleeper.subject();
     assert_eq!(subject.name(), "a) R 1\u{fffd}");
 }

@@ -17,7 +17,7 @@ fn needs_root_a_reserve_lives_as_long_as_its_connection() {
     let status = server.connect().status().unwrap();
     assert_eq!((status.connections, status.reserves.len()), (2, 1));
     assert_eq!(status.reserves[0].grant.as_ref(), Some(&grant));
-    assert_eq!(status.reserves[0].thread, sleeper.id.0);
+    assert_eq!(status.reserves[0].thread, sleeper.id().0);
     drop(client);
     server.until_reserves(0);
     assert_eq!(sleeper.policy(), "other");
@@ -129,7 +129,7 @@ fn needs_root_a_thread_that_overruns_can_lose_its_reserve() {
 fn a_need_that_does_not_fit_is_answered_with_what_would() {
     let (server, sleeper) = (Running::start(), Sleeper::start());
     let mut client = server.connect();
-    let thread = tactus_sys::pidfd::PidFd::of_thread(sleeper.id).unwrap();
+    let thread = tactus_sys::pidfd::PidFd::of_thread(sleeper.id()).unwrap();
     let need = Need::new(MS.saturating_mul(10), MS.saturating_mul(4));
     let refused = client.reserve(std::os::fd::AsFd::as_fd(&thread), need);
     let Err(NotAnswered::Refused(refusal)) = refused else { panic!("{refused:?}") };

@@ -290,7 +290,7 @@ fn needs_root_another_user_takes_no_thread_and_no_reserve_of_ours() {
     let outcome = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(SOCKET, server.socket())
-        .env(THREAD, sleeper.id.0.to_string())
+        .env(THREAD, sleeper.id().0.to_string())
         .uid(65534)
         .gid(65534)
         .stderr(Stdio::inherit())

@@ -2,7 +2,6 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use tactus_model::recording::ThreadId;
@@ -91,33 +90,20 @@ impl Drop for Running {
     }
 }
 
-/// A thread that sleeps until it is ended.
-pub struct Sleeper {
-    pub id: ThreadId,
-    end: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
+/// A thread that sleeps.
+pub struct Sleeper(tactus_testing::Sleeper<ThreadId>);
 
 impl Sleeper {
     pub fn start() -> Self {
-        let (end, ended) = channel();
-        let (number, numbers) = channel();
-        let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
-            number.send(tactus_sys::thread::current_id()).unwrap();
-            let _ = ended.recv();
-        });
-        Self { id: numbers.recv().unwrap(), end: Some(end), thread: Some(thread.unwrap()) }
+        Self(tactus_testing::Sleeper::start(tactus_sys::thread::current_id))
+    }
+
+    pub fn id(&self) -> ThreadId {
+        self.0.id
     }
 
     pub fn policy(&self) -> String {
-        ThreadRef::Id(self.id).scheduling().unwrap().to_string()
-    }
-}
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        self.end.take();
-        self.thread.take().unwrap().join().unwrap();
+        ThreadRef::Id(self.id()).scheduling().unwrap().to_string()
     }
 }
 
@@ -147,6 +133,6 @@ pub fn granted(answer: Result<Grant, NotAnswered>) -> Option<Grant> {
 #[track_caller]
 pub fn reserve(connection: &mut Connection, sleeper: &Sleeper, need: Need) -> Option<Grant> {
     use std::os::fd::AsFd;
-    let thread = tactus_sys::pidfd::PidFd::of_thread(sleeper.id).unwrap();
+    let thread = tactus_sys::pidfd::PidFd::of_thread(sleeper.id()).unwrap();
     granted(connection.reserve(thread.as_fd(), need))
 }

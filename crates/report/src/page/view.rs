@@ -9,10 +9,12 @@ use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
 use tactus_model::run::Run;
 use tactus_model::sample_kind::SampleKind;
+use tactus_stats::costs::RunCosts;
 
 use super::Conclusions;
 use super::figures::{Figure, figures};
 use crate::accounts::section::AccountsView;
+use crate::costs::{self, Section};
 use crate::experiment::{experiment_file, measure_command};
 use crate::explanation::section::ExplanationView;
 use crate::format;
@@ -49,6 +51,8 @@ pub(super) struct RunView {
     pub(super) verdict: VerdictView,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
+    /// What operations cost; empty without any.
+    pub(super) sections: Vec<Section>,
     /// Which rule of accounting a reader needs; `None` if both give the same figures.
     pub(super) rules_note: Option<String>,
     /// The same by kernels; empty for fewer than two kernels.
@@ -246,6 +250,10 @@ impl RunView {
             verdict: VerdictView::of(&judged(run)),
             common: common_settings(run),
             cells: Table::of(content::cells(results)),
+            sections: match results.iter().any(CellResult::is_operation) {
+                true => costs::sections(run, &RunCosts::of(run)),
+                false => Vec::new(),
+            },
             rules_note: content::rules_note(results),
             kernels: Table::of(kernels::columns(run, results)),
             kernels_head: kernels::head(run),

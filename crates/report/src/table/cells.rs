@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use tactus_model::run::Run;
+use tactus_stats::costs::RunCosts;
 
 use super::grid::grid;
 use super::{TableOptions, content, kernels};
+use crate::costs;
 use crate::guests::guests_note;
 use crate::summary::{CellResult, cell_results};
 use crate::wrap::wrapped;
@@ -22,9 +24,18 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     if results.is_empty() {
         return String::new();
     }
-    let mut columns = content::cells(results);
-    columns.push(content::load(results).dispensable(9));
-    let mut text = grid(columns, options.width);
+    let mut text = String::new();
+    if results.iter().any(|result| !result.is_operation()) {
+        let is_kept: Vec<bool> = results.iter().map(|result| !result.is_operation()).collect();
+        let mut columns = content::cells(results);
+        columns.push(content::load(results).dispensable(9).only(&is_kept));
+        text.push_str(&grid(columns, options.width));
+    }
+    if results.iter().any(CellResult::is_operation) {
+        let tables = costs::tables(run, &RunCosts::of(run), options.width);
+        // A line above separates it from the table before it.
+        text.push_str(if text.is_empty() { tables.trim_start() } else { &tables });
+    }
     if let Some(note) = content::rules_note(results) {
         text.push_str(&wrapped(&note, "", options.width));
     }
@@ -57,6 +68,9 @@ fn cells_without_result(run: &Run) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::result::Batch;
+    use tactus_model::time::Nanos;
+
     use super::*;
     use crate::fixture;
 
@@ -84,6 +98,26 @@ mod tests {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn operations_have_the_tables_of_costs_beside_the_latencies_of_others() {
+        let text = "name = \"mixed\"\nrounds = 3\n[settings]\nduration = \"200ms\"\n\
+                    [[matrix]]\nprobe = \"timer\"\n[[matrix]]\nprobe = \"cost\"\n\
+                    operation = \"getppid\"";
+        let mut run = fixture::run(text, 5);
+        for task in run.measurements.iter_mut().flat_map(|found| &mut found.tasks) {
+            let batch = Batch { count: 100, median: Nanos::from_nanos(12_800), ..Batch::default() };
+            task.batches = vec![batch; 20];
+        }
+        let table = cells_table(&run, &TableOptions::default());
+        let [latencies, costs] = table.split("Entering the kernel").collect::<Vec<_>>()[..] else {
+            panic!("{table}");
+        };
+        assert!(latencies.contains("p99") && !latencies.contains("getppid"), "{table}");
+        assert!(costs.contains("getppid") && costs.contains("call"), "{table}");
+        let file = super::super::cells_file(&[&run], super::super::TableForm::Csv);
+        assert!(file.contains("128 x call"), "{file}");
     }
 
     #[test]

@@ -122,6 +122,13 @@ impl Column {
         }
     }
 
+    /// Keeps the entries of some rows.
+    pub(crate) fn only(mut self, is_kept: &[bool]) -> Self {
+        let mut rows = is_kept.iter();
+        self.entries.retain(|_| rows.next().is_none_or(|kept| *kept));
+        self
+    }
+
     /// Sets the heading that it shares with its neighbours.
     pub(crate) fn grouped(self, group: &'static str) -> Self {
         Self { group, ..self }

@@ -23,8 +23,13 @@ const BY_SCHEDULE: &str = "by schedule";
 ///
 /// If both rules give the same figures, they have one set of columns. The percentile that the
 /// headline names is never omitted.
+///
+/// Operations are not among them: their samples are of several operations each, and
+/// [`crate::costs`] has the cost of one.
 pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
-    columns(results, rules_differ(results))
+    let columns = columns(results, rules_differ(results));
+    let is_kept: Vec<bool> = results.iter().map(|result| !result.is_operation()).collect();
+    columns.into_iter().map(|column| column.only(&is_kept)).collect()
 }
 
 /// The same for a file, where the names of columns do not depend on the figures: each latency has
@@ -34,9 +39,13 @@ pub(crate) fn cells_of_file(results: &[CellResult<'_>]) -> Vec<Column> {
         CI_OF_P99 => column.grouped(PER_WAKEUP),
         _ => column,
     });
-    named
-        .map(|column| Column { head: name_in_group(&column.head, column.group), ..column })
-        .collect()
+    let named =
+        named.map(|column| Column { head: name_in_group(&column.head, column.group), ..column });
+    let sample = Column::names("sample", results, |result| {
+        Entry::optional(result.sample_of().map(|(count, unit)| format!("{count} x {unit}")))
+    });
+    let sample = results.iter().any(CellResult::is_operation).then_some(sample);
+    named.chain(sample).collect()
 }
 
 fn columns(results: &[CellResult<'_>], both: bool) -> Vec<Column> {

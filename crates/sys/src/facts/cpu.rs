@@ -36,6 +36,7 @@ pub(super) fn read(tree: &Tree<'_>) -> CpuFacts {
             .map(|words| words.split_whitespace().map(str::to_owned).collect()),
         interrupt_cpus: interrupt::cpus(tree),
         default_interrupt_cpus: interrupt::default_cpus(tree),
+        vulnerabilities: vulnerabilities(tree),
         online,
         isolated,
         nohz_full,
@@ -64,6 +65,19 @@ fn model(tree: &Tree<'_>, cpuinfo: Option<&str>) -> Option<String> {
     named("model name")
         .or_else(|| tree.words("proc/device-tree/model"))
         .or_else(|| ["Model", "Hardware", "cpu model", "uarch"].into_iter().find_map(named))
+}
+
+/// The vulnerabilities that affect this CPU, each with its state.
+fn vulnerabilities(tree: &Tree<'_>) -> Option<Vec<String>> {
+    let directory = format!("{CPUS}/vulnerabilities");
+    let mut names = tree.names_in(&directory)?;
+    names.sort_unstable();
+    let affecting = names.into_iter().filter_map(|name| {
+        let state = tree.words(&format!("{directory}/{name}"))?;
+        let state = state.strip_prefix("Mitigation: ").unwrap_or(&state);
+        (state != "Not affected").then(|| format!("{name}: {state}"))
+    });
+    Some(affecting.collect())
 }
 
 fn smt(tree: &Tree<'_>, online: Option<&CpuList>) -> Option<bool> {

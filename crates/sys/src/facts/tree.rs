@@ -61,6 +61,12 @@ impl<'r> Tree<'r> {
         entries.filter(is_one).filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
+    /// The names of the entries of a directory, in no order.
+    pub(crate) fn names_in(&self, directory: &str) -> Option<Vec<String>> {
+        let entries = self.opened(directory, fs::read_dir).ok()?.flatten();
+        Some(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    }
+
     /// `N` bytes of a file starting at `offset`.
     pub(crate) fn bytes_at<const N: usize>(&self, path: &str, offset: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];

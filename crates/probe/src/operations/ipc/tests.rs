@@ -70,14 +70,14 @@ fn check(cost: &CostProbe, messages: u32) {
     match exchanged {
         Ok(()) => {}
         // Containers forbid some transports, and small machines some sizes.
-        Err(error) if is_refusal(error) => {
+        Err(error) if is_refusal(&error) => {
             skip(Need::Machine, format!("{} of {}: {error}", cost.operation, cost.size));
         }
         Err(error) => panic!("{cost:?}: {error}"),
     }
 }
 
-fn is_refusal(error: Unmeasurable) -> bool {
+fn is_refusal(error: &Unmeasurable) -> bool {
     match error {
         Unmeasurable::OneCpu | Unmeasurable::Partner(Errno::PERM | Errno::NOSYS) => true,
         Unmeasurable::System(SysError { call: "io_uring_setup" | "mq_open", .. }) => true,
@@ -131,7 +131,7 @@ fn a_partner_that_fails_is_not_awaited() {
         let (cpu, _) = cpus();
         match exchange(&cost(operation), cpu, Wrong) {
             Ok(_) => panic!("{operation}"),
-            Err(error) if is_refusal(error) => {}
+            Err(error) if is_refusal(&error) => {}
             Err(error) => assert_eq!(error, Unmeasurable::Partner(Errno::BADMSG), "{operation}"),
         }
     }
