@@ -1,4 +1,4 @@
-//! FIFOs beside those of others, in one run.
+//! FIFOs and messages in shared memory beside those of others, in one run.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,13 +6,14 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 /// Builds the comparison, whose dependencies nothing else here needs, and runs it.
-pub(crate) fn compare(repository: &Path, blocks: &str) -> anyhow::Result<()> {
+pub(crate) fn compare(repository: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let steal = crate::cyclictest::steal_ticks()?;
     let compared = Command::new("cargo")
         .args(["run", "--release", "--manifest-path", "xtask/fifo-peers/Cargo.toml"])
         .args(["--target-dir"])
         .arg(crate::target(repository).join("fifo-peers"))
-        .args(["--", blocks])
+        .arg("--")
+        .args(arguments)
         .current_dir(repository)
         .status()
         .context("cargo")?;

@@ -5,6 +5,7 @@ mod analysis_speed;
 mod attacks;
 mod c_library;
 mod chore_guest;
+mod cost_noise;
 mod coverage;
 mod cyclictest;
 mod dist;
@@ -60,9 +61,14 @@ usage: cargo xtask CHORE
                       or Debian's cloud kernel, 2 s each or as given (minutes; qemu, musl target)
   fifo-peers [BLOCKS] compare the writes and latencies of FIFOs with rtrb and iceoryx2, in 8 blocks of
                       each or as given (root, two CPUs; builds 60 crates the first time)
+  cost-noise [ROUNDS] the A/A noise floor of each operation of `tactus costs`, and the smallest difference
+                      that five minutes find, from 20 processes of each or as given (minutes)
   peers [NAME]        what operations cost by `tactus costs` and by other tools (perf bench, …), in pairs
                       of fresh processes; only the rows whose quantity or tool contains NAME (root, two
                       CPUs, the tools; minutes)
+  fifo-peers messages [BLOCKS]
+                      compare a message in shared memory, one way, with iceoryx2, both spinning
+                      (two CPUs)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -105,8 +111,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["rt-faults", "--guests", kernel, "--seconds", seconds] => {
             rt_faults::in_guests(&repository(), kernel, seconds)?;
         }
-        ["fifo-peers"] => fifo_peers::compare(&repository(), "8")?,
-        ["fifo-peers", blocks] => fifo_peers::compare(&repository(), blocks)?,
+        ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {
@@ -118,6 +123,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
         ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,
         ["floor", ref options @ ..] => floor::run(options)?,
+        ["cost-noise"] => cost_noise::measure(&repository(), "20")?,
+        ["cost-noise", rounds] => cost_noise::measure(&repository(), rounds)?,
         ["peers"] => peers::compare(&repository(), "")?,
         ["peers", named] => peers::compare(&repository(), named)?,
         ["cyclictest"] => cyclictest::compare(&repository())?,

@@ -4,7 +4,10 @@
 //! are measured once in each round, in random order and with a random side first, so that drift of the
 //! machine affects both sides of all rows.
 
+mod fio;
 mod perf;
+mod sockperf;
+mod x11perf;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +22,7 @@ use tactus_stats::modes::Modes;
 use crate::cyclictest::{interval_of_median, median, steal_ticks};
 
 /// All rows; a peer has a file with its own.
-const ROWS: &[&[Row]] = &[perf::ROWS];
+const ROWS: &[&[Row]] = &[perf::ROWS, sockperf::ROWS, fio::ROWS, x11perf::ROWS];
 
 const SEED: u64 = 1;
 /// Fewer pairs in one mode of the machine show nothing.

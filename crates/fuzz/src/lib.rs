@@ -16,6 +16,7 @@ mod exports;
 mod fifo;
 mod imports;
 mod messages;
+mod midi;
 pub mod mutation;
 mod pipelines;
 mod qos;
@@ -35,7 +36,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -52,6 +53,7 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },
     Target { name: "fifo", seeds: fifo::message_seeds, run: fifo::message },
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
+    Target { name: "midi", seeds: midi::seeds, run: midi::run },
 ];
 
 /// The target with this name.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block_requests::BlockRequests;
 use crate::bytes::Bytes;
-use crate::cost::{CostProbe, Operation, Parameter};
+use crate::cost::{CostProbe, Operation, Parameter, PartnerCpu};
 use crate::frames::Rate;
 use crate::guest::Guest;
 use crate::interrupted::{Dirt, Interrupted};
@@ -144,6 +144,21 @@ pub enum Inconsistent {
         /// The operation.
         operation: Operation,
     },
+    /// On one CPU, a side that spins keeps the other from answering.
+    #[error(
+        "wait = \"spin\" cannot be used with partner-cpu = \"same\"; use partner-cpu = \"other\""
+    )]
+    SpinsOnOneCpu,
+    /// The file is smaller than a sample.
+    #[error("file-size = \"{file_size}\" is too small for size = \"{size}\"; use at least {least}")]
+    FileSize {
+        /// The size of the file.
+        file_size: Bytes,
+        /// The size of a block.
+        size: Bytes,
+        /// The bytes of a sample.
+        least: Bytes,
+    },
     /// The kernel neither pins a deadline thread nor lets it start another.
     #[error(
         "policy = \"{scheduling}\" cannot be used with operation = \"{operation}\", whose partner has the same policy; use fifo:N, rr:N or other"
@@ -273,6 +288,14 @@ impl Cell {
         let [least, most] = operation.traits().sizes;
         if operation.takes(Parameter::Size.word()) && !(least..=most).contains(&size) {
             return Err(Inconsistent::OperationSize { size, operation });
+        }
+        if cost.spins() && cost.partner_cpu == PartnerCpu::Same {
+            return Err(Inconsistent::SpinsOnOneCpu);
+        }
+        let file_size = cost.file.file_size;
+        let least = Bytes::new(size.get() * u64::from(cost.per_sample()));
+        if operation.takes(Parameter::FileSize.word()) && file_size < least {
+            return Err(Inconsistent::FileSize { file_size, size, least });
         }
         if matches!(scheduling, Scheduling::Deadline { .. }) && operation.has_partner() {
             return Err(Inconsistent::PartnerPolicy { scheduling, operation });

@@ -3,14 +3,18 @@
 //! [`Operation`] is the table: an operation is a word, a row of [`Operation::traits`], and its code
 //! in `tactus_probe`. Everything else (plans, options, tables, pages) follows from the row.
 
+mod file;
+mod image;
 mod operation;
 mod parameter;
 mod sampling;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::file::{Advice, Cache, Directory, FileReads, QueueDepth};
+pub use self::image::Image;
 pub use self::operation::{Amount, Family, Operation, Traits};
-pub use self::parameter::{Pages, Parameter, Partner, PartnerCpu};
+pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, Touch, Wait};
 pub use self::sampling::{NotTimes, Sampling, Times, Way};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
@@ -33,6 +37,21 @@ pub struct CostProbe {
     pub partner_cpu: PartnerCpu,
     /// How much memory each side reads before it hands over.
     pub working_set: Bytes,
+    /// Who touches the bytes of a message.
+    pub touch: Touch,
+    /// The memory of messages.
+    pub buffers: Buffers,
+    /// How a side waits for a message.
+    pub wait: Wait,
+    /// The file that it reads.
+    #[serde(default)]
+    pub file: FileReads,
+    /// The image that it draws.
+    #[serde(default)]
+    pub image: Image,
+    /// Whether a thread of the lowest priority counts while the task's CPU is idle.
+    #[serde(default)]
+    pub idle_count: bool,
     /// How it is sampled.
     #[serde(flatten)]
     pub sampling: Sampling,
@@ -49,8 +68,23 @@ impl CostProbe {
             partner: Partner::Process,
             partner_cpu: PartnerCpu::Same,
             working_set: Bytes::ZERO,
+            touch: Touch::Both,
+            buffers: Buffers::Recycled,
+            wait: Wait::Block,
+            file: FileReads::BLANK,
+            image: Image::OF_THE_PAPER,
+            idle_count: false,
             sampling: Sampling::USUAL,
         }
+    }
+
+    /// How many times as many operations a sample has if both sides spin: a message can then take
+    /// less than the two readings of the clock.
+    const SPUN: u32 = 8;
+
+    /// Whether both sides occupy their CPUs while they wait.
+    pub fn spins(&self) -> bool {
+        self.wait == Wait::Spin && self.operation.takes(Parameter::Wait.word())
     }
 
     /// How many operations a sample has.
@@ -59,12 +93,20 @@ impl CostProbe {
             return times;
         }
         let bytes = match self.operation.traits().amount {
+            Amount::Times(times) if self.spins() => return times * Self::SPUN,
             Amount::Times(times) => return times,
             Amount::Bytes(bytes) => bytes,
             Amount::Pages(pages) => pages * self.pages.size().get(),
         };
         let times = (bytes / self.size.get().max(self.unit_size())).max(1);
         u32::try_from(times).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it waits for something that is neither the task nor its partner: a disk.
+    pub fn waits_for_disk(&self) -> bool {
+        let Traits { family, takes, .. } = self.operation.traits();
+        // Direct reads have no cache.
+        family == Family::File && (self.file.is_cold() || !takes.contains(&Parameter::Cache))
     }
 
     /// The least memory that an operation has an effect on.
@@ -75,14 +117,15 @@ impl CostProbe {
         }
     }
 
-    /// The memory that its blocks and working sets take: of each two, one for either side, or a
-    /// source and a destination.
+    /// The memory that it takes: on each side a working set, and two blocks, a source and a
+    /// destination or what is sent and what is received.
     pub fn memory(&self) -> Bytes {
-        let taken = |(parameter, bytes): (Parameter, Bytes)| {
+        let taken = |parameter: Parameter, bytes: Bytes| {
             if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
         };
-        let each = [(Parameter::WorkingSet, self.working_set), (Parameter::Size, self.size)];
-        Bytes::new(2 * each.map(taken).iter().sum::<u64>())
+        let sides = if self.operation.has_partner() { 2 } else { 1 };
+        let blocks = 2 * taken(Parameter::Size, self.size);
+        Bytes::new(sides * (taken(Parameter::WorkingSet, self.working_set) + blocks))
     }
 
     /// The most memory that operations may take of this much: half of it, since touching more
@@ -101,7 +144,12 @@ impl CostProbe {
 
     /// The bytes that one operation moves; `None` if it moves none.
     pub fn moved(&self) -> Option<Bytes> {
-        self.operation.traits().moves.then_some(self.size)
+        let Traits { moves, takes, .. } = self.operation.traits();
+        let size = match takes.contains(&Parameter::Image) {
+            true => self.image.bytes(),
+            false => self.size,
+        };
+        moves.then_some(size)
     }
 }
 
@@ -121,6 +169,16 @@ mod tests {
         assert_eq!(times(Operation::Recycled, 16), 1024, "at least a page is touched");
         assert_eq!(times(Operation::Recycled, 4 << 20), 1);
         assert_eq!(times(Operation::Getppid, 16), 128, "its size is not used");
+    }
+
+    #[test]
+    fn messages_are_sent_in_turn() {
+        for operation in Operation::ALL.iter().filter(|one| one.traits().family == Family::Ipc) {
+            let blank = CostProbe::blank(TimerProbe::blank());
+            let block = CostProbe { operation: *operation, ..blank };
+            let spin = CostProbe { wait: Wait::Spin, ..block.clone() };
+            assert!([block, spin].iter().all(|cost| cost.per_sample().is_multiple_of(2)));
+        }
     }
 
     #[test]

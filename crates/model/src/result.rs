@@ -195,6 +195,10 @@ pub struct Batch {
     pub preempted: u64,
     /// Steal time of the task's CPU, counted in steps of 10 ms; `None` if it cannot be read.
     pub steal: Option<Nanos>,
+    /// How long the task's CPU was idle, by a thread of the lowest priority that counts; `None`
+    /// without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Nanos>,
 }
 
 impl Batch {

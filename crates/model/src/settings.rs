@@ -352,7 +352,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "operation",
         of: Some(ProbeKind::Cost),
         value: "OPERATION",
-        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory)",
+        about: "The measured operation, e.g. getppid, pipe, memory-copy, ipc-tcp, file-read, display-shared; docs/costs.md has all",
         set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
         get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
     },
@@ -360,7 +360,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
-        about: "Size of the block of a memory operation, 16B to 1GiB, e.g. 64KiB",
+        about: "Size of a block, e.g. 64KiB: 16B to 1GiB of memory, 512B to 64MiB of a file, a message of 1B to 1GiB",
         set: |cell, text| put(&mut cost_mut(cell)?.size, text),
         get: |cell| cost_text(cell, Parameter::Size, |cost| cost.size),
     },
@@ -395,6 +395,86 @@ pub const SETTINGS: &[Setting] = &[
         about: "Memory that each side of a round trip reads before it hands over, 0B to 1GiB",
         set: |cell, text| put(&mut cost_mut(cell)?.working_set, text),
         get: |cell| cost_text(cell, Parameter::WorkingSet, |cost| cost.working_set),
+    },
+    Setting {
+        name: "touch",
+        of: Some(ProbeKind::Cost),
+        value: "WHO",
+        about: "Who touches the bytes of a message: none, write (the sender writes them), read (the receiver reads them), both",
+        set: |cell, text| put(&mut cost_mut(cell)?.touch, text),
+        get: |cell| cost_text(cell, Parameter::Touch, |cost| cost.touch),
+    },
+    Setting {
+        name: "buffers",
+        of: Some(ProbeKind::Cost),
+        value: "KIND",
+        about: "Memory of messages: recycled (the same for all), fresh (new pages for each)",
+        set: |cell, text| put(&mut cost_mut(cell)?.buffers, text),
+        get: |cell| cost_text(cell, Parameter::Buffers, |cost| cost.buffers),
+    },
+    Setting {
+        name: "wait",
+        of: Some(ProbeKind::Cost),
+        value: "WAY",
+        about: "How both sides wait for messages: block (sleep until woken), spin (look again and again, on two CPUs)",
+        set: |cell, text| put(&mut cost_mut(cell)?.wait, text),
+        get: |cell| cost_text(cell, Parameter::Wait, |cost| cost.wait),
+    },
+    Setting {
+        name: "file-size",
+        of: Some(ProbeKind::Cost),
+        value: "BYTES",
+        about: "Size of the file that is read, 512B to 1GiB, at least a block",
+        set: |cell, text| put(&mut cost_mut(cell)?.file.file_size, text),
+        get: |cell| cost_text(cell, Parameter::FileSize, |cost| cost.file.file_size),
+    },
+    Setting {
+        name: "directory",
+        of: Some(ProbeKind::Cost),
+        value: "PATH",
+        about: "Directory in which the file is made: an absolute path, or temporary (TMPDIR)",
+        set: |cell, text| put(&mut cost_mut(cell)?.file.directory, text),
+        get: |cell| cost_text(cell, Parameter::Directory, |cost| cost.file.directory.clone()),
+    },
+    Setting {
+        name: "cache",
+        of: Some(ProbeKind::Cost),
+        value: "STATE",
+        about: "Where the file's content is: warm (in the page cache), cold (dropped from it before each pass over the file)",
+        set: |cell, text| put(&mut cost_mut(cell)?.file.cache, text),
+        get: |cell| cost_text(cell, Parameter::Cache, |cost| cost.file.cache),
+    },
+    Setting {
+        name: "advice",
+        of: Some(ProbeKind::Cost),
+        value: "ADVICE",
+        about: "Advice to the kernel about the reads: none, sequential, random (no read-ahead), will-need (read now)",
+        set: |cell, text| put(&mut cost_mut(cell)?.file.advice, text),
+        get: |cell| cost_text(cell, Parameter::Advice, |cost| cost.file.advice),
+    },
+    Setting {
+        name: "queue-depth",
+        of: Some(ProbeKind::Cost),
+        value: "N",
+        about: "How many reads of io_uring are on their way at a time: 1 to 256",
+        set: |cell, text| put(&mut cost_mut(cell)?.file.queue_depth, text),
+        get: |cell| cost_text(cell, Parameter::QueueDepth, |cost| cost.file.queue_depth),
+    },
+    Setting {
+        name: "image",
+        of: Some(ProbeKind::Cost),
+        value: "SIZE",
+        about: "Width, height and bytes per pixel of the image that is drawn: 80x60x4; 500x500x4",
+        set: |cell, text| put(&mut cost_mut(cell)?.image, text),
+        get: |cell| cost_text(cell, Parameter::Image, |cost| cost.image),
+    },
+    Setting {
+        name: "idle-count",
+        of: Some(ProbeKind::Cost),
+        value: "BOOL",
+        about: "Whether a thread of the lowest priority counts while the task's CPU is idle: true, false; it shows all CPU time that the operation takes there",
+        set: |cell, text| put_flag(&mut cost_mut(cell)?.idle_count, text),
+        get: |cell| cost_text(cell, Parameter::IdleCount, |cost| cost.idle_count),
     },
     Setting {
         name: "pause",
@@ -707,7 +787,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{Operation, Pages, Partner, PartnerCpu, Way};
+    use crate::cost::{Buffers, Operation, Pages, Partner, PartnerCpu, Touch, Wait, Way};
     use crate::interrupted::{Dirt, Interrupted};
     use crate::load::BuiltinLoad;
     use crate::probe::{SleepMethod, TaskKind};
@@ -756,6 +836,9 @@ mod tests {
         check("pages", Pages::ALL);
         check("partner", Partner::ALL);
         check("partner-cpu", PartnerCpu::ALL);
+        check("touch", Touch::ALL);
+        check("buffers", Buffers::ALL);
+        check("wait", Wait::ALL);
         check("way", Way::ALL);
         check("block-requests", BlockRequests::ALL);
         check("traced-events", TracedEvents::ALL);

@@ -17,7 +17,7 @@ use crate::frames::{Player, play};
 use crate::interrupted::Preparing;
 use crate::live::RingWriter;
 use crate::net::{Bursts, NetError, Sent, Site};
-use crate::operations::{Bench, Repetition};
+use crate::operations::{Bench, Repetition, Unmeasurable};
 use crate::schedule::Schedule;
 use crate::sort::{Sorts, sort_repeatedly};
 use crate::timer::{Rest, SampleMemory, TakenSamples, keep_measuring, measure};
@@ -99,7 +99,7 @@ pub(crate) trait Facility {
         bench: &mut Bench,
         start: u64,
         memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), SysError>;
+    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable>;
 
     /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
@@ -231,7 +231,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
         bench: &mut Bench,
         start: u64,
         memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
+    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
         bench.measure::<C>(Instant::from_nanos(start), memory)
     }
 

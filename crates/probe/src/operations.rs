@@ -1,23 +1,43 @@
 //! The operations of the cost probe, and the loop that measures them.
 
 mod bench;
+mod display;
+mod file;
+mod idle;
+mod ipc;
 mod memory;
+mod partner;
+mod site;
 mod switch;
 mod trap;
+
+use std::path::PathBuf;
 
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::{CostProbe, Operation as Word, Pages};
 use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
-use tactus_sys::SysError;
+use tactus_sys::{Errno, SysError};
 
 pub use self::bench::system_call_ns;
 pub(crate) use self::bench::{Bench, Repetition};
+pub(crate) use self::site::Site;
 
 /// An operation that can be repeated.
 ///
 /// It has taken its memory and started its partner before the window opens.
 pub(crate) trait Operation {
+    /// Does what must precede a batch and is not part of it.
+    fn prepare_batch(&mut self) -> Result<(), Unmeasurable> {
+        Ok(())
+    }
+
+    /// How many samples can follow before a batch must be prepared again; `None` if any number can.
+    /// Only then may an unmeasured sample precede a batch.
+    fn left(&self) -> Option<u64> {
+        None
+    }
+
     /// Does what must precede a sample and is not part of it.
     fn prepare(&mut self) -> Result<(), SysError> {
         Ok(())
@@ -38,7 +58,7 @@ pub(crate) trait Operation {
 }
 
 /// Why an operation cannot be measured here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unmeasurable {
     /// The partner has no CPU of its own.
     #[error("the partner needs another CPU, and this process may use only one")]
@@ -54,6 +74,52 @@ pub(crate) enum Unmeasurable {
         /// What is available, in megabytes.
         available: u64,
     },
+    /// The other process failed.
+    #[error("the other process failed: {0}")]
+    Partner(Errno),
+    /// There is no place for a file.
+    #[error("no file can be made in {}: {reason}", directory.display())]
+    NoFile {
+        /// Where it would be.
+        directory: PathBuf,
+        /// Why there is none.
+        reason: String,
+    },
+    /// The file does not fit on the disk.
+    #[error("the disk of {} is full: the file needs {size}", directory.display())]
+    DiskFull {
+        /// Where the file would be.
+        directory: PathBuf,
+        /// Its size.
+        size: Bytes,
+    },
+    /// The file is on no disk.
+    #[error("{} is on a filesystem in memory (tmpfs), so no read of a file there is cold", .0.display())]
+    InMemory(PathBuf),
+    /// The page cache keeps the file.
+    #[error("{0} pages of the file stay in the page cache, so its reads would not be cold")]
+    StaysCached(usize),
+    /// The page cache does not keep the file.
+    #[error(
+        "the page cache keeps {resident} of {pages} pages of the file, so its reads would not be warm"
+    )]
+    NotCached {
+        /// The pages in the cache.
+        resident: usize,
+        /// All pages of the file.
+        pages: usize,
+    },
+    /// The filesystem has no direct transfers of this size.
+    #[error("the filesystem of {} does not read blocks of {size} past the page cache (O_DIRECT)", directory.display())]
+    NoDirect {
+        /// Where the file is.
+        directory: PathBuf,
+        /// The size of a block.
+        size: Bytes,
+    },
+    /// There is no display.
+    #[error(transparent)]
+    Display(#[from] display::NoDisplay),
     /// A call failed.
     #[error(transparent)]
     System(#[from] SysError),
@@ -61,7 +127,7 @@ pub(crate) enum Unmeasurable {
 
 impl Unmeasurable {
     /// What the user can do about it.
-    pub(crate) const fn hint(self) -> Option<&'static str> {
+    pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::OneCpu => Some("use partner-cpu = \"same\", or more CPUs"),
             Self::NoHugePages => Some(
@@ -69,15 +135,45 @@ impl Unmeasurable {
                  pages = \"normal\"",
             ),
             Self::NoMemory { .. } => Some("use a smaller size"),
-            Self::System(_) => None,
+            Self::Partner(Errno::PERM) => {
+                Some("run as root, or: sysctl -w kernel.yama.ptrace_scope=0")
+            }
+            Self::Partner(_) => None,
+            Self::System(SysError { call, errno }) => match (*call, *errno) {
+                ("mq_open", Errno::MFILE) => Some("ulimit -q unlimited, or use a smaller size"),
+                ("mq_open", Errno::INVAL) => {
+                    Some("sysctl -w fs.mqueue.msgsize_max=4194304, or use a smaller size")
+                }
+                (_, Errno::MSGSIZE | Errno::NOBUFS) => {
+                    Some("use a smaller size, or a transport without packets")
+                }
+                _ => None,
+            },
+            Self::NoFile { .. } => {
+                Some("set directory or TMPDIR to a directory in which you may create files")
+            }
+            Self::DiskFull { .. } => {
+                Some("use a smaller file-size, or set directory to one on another disk")
+            }
+            Self::InMemory(_) => Some("set directory to one on a disk, e.g. /var/tmp"),
+            Self::StaysCached(_) => Some("set directory to one on another filesystem"),
+            Self::NotCached { .. } => Some("use a smaller file-size, or free memory"),
+            Self::NoDirect { .. } => {
+                Some("use a multiple of 4KiB, or set directory to one on another filesystem")
+            }
+            Self::Display(error) => error.hint(),
         }
     }
 }
+
+/// Whoever opens an operation has prepared its site.
+const NOT_PREPARED: SysError = SysError::new("open", Errno::BADF);
 
 /// Sets up an operation in the calling thread, which runs on `cpu`; a partner runs there or on the
 /// next of `cpus`.
 pub(crate) fn open(
     cost: &CostProbe,
+    site: &mut Site,
     cpu: u32,
     cpus: &CpuList,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
@@ -96,6 +192,29 @@ pub(crate) fn open(
         | Word::MemoryCopyStreaming
         | Word::FirstTouch
         | Word::Recycled => memory::open(cost)?,
+        Word::IpcPipe
+        | Word::IpcVmsplice
+        | Word::IpcUnixStream
+        | Word::IpcUnixDatagram
+        | Word::IpcUnixSeqpacket
+        | Word::IpcTcp
+        | Word::IpcUdp
+        | Word::IpcMessageQueue
+        | Word::IpcMemfd
+        | Word::IpcProcessVmReadv
+        | Word::IpcSharedMemory
+        | Word::IpcSharedEventfd
+        | Word::IpcIoUring => ipc::open(cost, cpu, cpus)?,
+        Word::FileStdio
+        | Word::FileRead
+        | Word::FileMmap
+        | Word::FileMappedStdio
+        | Word::FileDirect
+        | Word::FileUring
+        | Word::FileUringDirect => file::open(cost, site.file.as_ref().ok_or(NOT_PREPARED)?)?,
+        Word::DisplaySocket | Word::DisplayShared => {
+            site.display.take().ok_or(NOT_PREPARED)?.open(cost)?
+        }
     })
 }
 

@@ -20,7 +20,7 @@ use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, affinity, clock};
 
-use crate::operations::{self, Operation, Unmeasurable};
+use crate::operations::{self, Operation, Site, Unmeasurable};
 use crate::task::STACK_DEPTH;
 
 /// Why a pipeline did not run to its end.
@@ -341,7 +341,9 @@ impl Player<'_> {
         let cpus: CpuList = std::iter::once(self.cpu).collect();
         let costs = stage.steps.iter().filter_map(|cell| graph.operation(*cell));
         let steps = costs.map(|cost| {
-            let opened = operations::open(cost, self.cpu, &cpus);
+            let site = Site::prepare(cost, self.cpu);
+            let opened =
+                site.and_then(|mut site| operations::open(cost, &mut site, self.cpu, &cpus));
             let mut operation = opened.map_err(errno_of)?;
             operation.prepare()?;
             Ok((operation, cost.per_sample()))

@@ -26,7 +26,7 @@ use crate::frames::Player;
 use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::net::{Bursts, NetError, Site};
-use crate::operations::{Bench, Repetition, Unmeasurable};
+use crate::operations::{self, Bench, Repetition, Unmeasurable};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
 use crate::timer::{SampleMemory, TakenSamples};
@@ -168,13 +168,23 @@ impl Unable {
 
 impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
-        Self { reason: error.to_string(), hint: None }
+        match error.call {
+            "io_uring_setup" => Self::refused(&Asked::IoUring, error),
+            "bpf" => Self::refused(&Asked::Bpf, error),
+            _ => Self { reason: error.to_string(), hint: None },
+        }
     }
 }
 
 impl From<Unmeasurable> for Unable {
     fn from(error: Unmeasurable) -> Self {
-        Self { reason: error.to_string(), hint: error.hint().map(str::to_owned) }
+        match (&error, error.hint()) {
+            (Unmeasurable::System(refused), _) if refused.call == "io_uring_setup" => {
+                Self::refused(&Asked::IoUring, *refused)
+            }
+            (Unmeasurable::System(refused), None) => Self::from(*refused),
+            (_, hint) => Self { reason: error.to_string(), hint: hint.map(str::to_owned) },
+        }
     }
 }
 
@@ -242,6 +252,8 @@ impl<'a> Task<'a> {
         // Before the thread has its policy, which its helpers do not share.
         let (mut site, refused) = self.open_site()?.unzip();
         let cpus = self.cpus_of_cell()?;
+        let prepared = self.prepare_operation()?;
+        let missing = prepared.shortfalls();
         let interrupted = self.start_interrupted()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
@@ -250,7 +262,7 @@ impl<'a> Task<'a> {
         preparation.place(&self.cpus()?, policy.scheduling)?;
         let mut facility = self.open(interrupted.as_ref())?;
         // A partner inherits the policy.
-        let mut bench = self.open_bench(&cpus)?;
+        let mut bench = self.open_bench(prepared, &cpus)?;
         let destination = match rings {
             Some(rings) => Destination::Ring(rings.writer(self.request.task)),
             None => Destination::Memory(self.take_memory()?),
@@ -262,7 +274,7 @@ impl<'a> Task<'a> {
             preparation.lock_memory(Lock::Present);
         }
         let Prepared { granted, mut shortfalls } = preparation.finish()?;
-        shortfalls.extend(refused.into_iter().flatten());
+        shortfalls.extend(refused.into_iter().flatten().chain(missing));
         line.send(TaskMessage::Ready { shortfalls, cost, thread: thread::current_id() });
 
         let Some(Command::Start { at }) = line.receive() else { return Ok(()) };
@@ -369,11 +381,18 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// What an operation needs that does not have the task's CPU and policy.
+    fn prepare_operation(&self) -> Result<operations::Site, Unable> {
+        let cost = self.request.cell.probe.cost();
+        let site = cost.map(|cost| operations::Site::prepare(cost, self.request.cpu));
+        Ok(site.transpose()?.unwrap_or_default())
+    }
+
     /// What an operation needs besides its loop.
-    fn open_bench(&self, cpus: &CpuList) -> Result<Option<Bench>, Unable> {
+    fn open_bench(&self, site: operations::Site, cpus: &CpuList) -> Result<Option<Bench>, Unable> {
         let TaskRequest { cell, cpu, .. } = self.request;
         let cost = cell.probe.cost();
-        Ok(cost.map(|cost| Bench::open(cost, cell.duration, *cpu, cpus)).transpose()?)
+        Ok(cost.map(|cost| Bench::open(cost, site, cell.duration, *cpu, cpus)).transpose()?)
     }
 
     /// The program that prepares the caches for each event, if the cell has one.
@@ -388,11 +407,7 @@ impl<'a> Task<'a> {
     fn open(&self, interrupted: Option<&Program>) -> Result<Box<dyn Facility>, Unable> {
         let events = usize::try_from(self.samples_at_most()).unwrap_or(usize::MAX);
         let preparing = interrupted.map(|program| program.preparing(self.probe.dirt, events));
-        facility::open(self.probe, preparing.transpose()?).map_err(|error| match error.call {
-            "io_uring_setup" => Unable::refused(&Asked::IoUring, error),
-            "bpf" => Unable::refused(&Asked::Bpf, error),
-            _ => Unable::from(error),
-        })
+        Ok(facility::open(self.probe, preparing.transpose()?)?)
     }
 
     fn samples_at_most(&self) -> u64 {

@@ -149,8 +149,10 @@ fn a_task_that_computes_all_the_time_is_interrupted() {
 #[test]
 fn sorts_are_accounted_for_however_many_tasks_there_are() {
     let one = check("probe = \"sort\"\nnumbers = 4096");
-    let samples = &one.samples[0].1;
-    assert!(samples.windows(2).all(|pair| pair[0].came == pair[1].due));
+    // On a busy machine, the task may get its CPU only after the window, and sort nothing.
+    for (_, samples) in &one.samples {
+        assert!(samples.windows(2).all(|pair| pair[0].came == pair[1].due));
+    }
     let two = check("probe = \"sort\"\nnumbers = 256\ntasks-per-cpu = 2");
     assert_eq!(two.outcome.tasks.len(), 2);
 }

@@ -6,7 +6,9 @@ use std::fmt::Write;
 
 use askama::Template;
 use tactus_model::cell::Cell;
-use tactus_model::cost::{CostProbe, Family, Operation, Pages, Partner, PartnerCpu};
+use tactus_model::cost::{
+    Advice, Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
+};
 use tactus_model::run::Run;
 use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::{Contamination, CostRow, RunCosts};
@@ -41,9 +43,10 @@ pub(crate) fn tables(run: &Run, costs: &RunCosts, width: usize) -> String {
     for section in sections(run, costs) {
         let _ = writeln!(text, "\n{}", section.heading);
         for captioned in section.tables {
-            let caption = captioned.caption;
-            let end = if caption.is_empty() { "" } else { ":\n" };
-            let _ = writeln!(text, "\n{caption}{end}");
+            if !captioned.caption.is_empty() {
+                let _ = write!(text, "\n{}:\n", captioned.caption);
+            }
+            text.push('\n');
             text.push_str(&grid(captioned.table.columns, width));
             for remark in captioned.remarks {
                 text.push_str(&wrapped(&remark, "", width));
@@ -83,6 +86,9 @@ const fn heading(family: Family) -> &'static str {
         Family::Trap => "Entering the kernel",
         Family::Switch => "Round trips to another thread or process",
         Family::Memory => "Moving and getting memory",
+        Family::Ipc => "Handing a message over to another process",
+        Family::File => "Reading files",
+        Family::Display => "Drawing images on a display",
     }
 }
 
@@ -124,11 +130,51 @@ pub(crate) fn name(run: &Run, row: &CostRow) -> String {
     if takes("working-set") && cost.working_set.get() > 0 {
         parts.push(format!("reads {}", cost.working_set));
     }
+    parts.extend(of_messages(cost));
+    parts.extend(source(cost));
     parts.extend(axes(run, cell));
     parts.join(", ")
 }
 
-/// The values of the axes that are not settings of operations.
+/// What distinguishes messages that not both sides touch, that have fresh buffers, or whose sides
+/// spin; empty for other operations.
+fn of_messages(cost: &CostProbe) -> Vec<String> {
+    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let touched = match cost.touch {
+        Touch::None => Some("untouched"),
+        Touch::Write => Some("written only"),
+        Touch::Read => Some("read only"),
+        Touch::Both => None,
+    };
+    let fresh = (cost.buffers == Buffers::Fresh).then_some("fresh buffers");
+    [
+        touched.filter(|_| takes(Parameter::Touch)),
+        fresh.filter(|_| takes(Parameter::Buffers)),
+        cost.spins().then_some("spinning"),
+    ]
+    .into_iter()
+    .flatten()
+    .map(str::to_owned)
+    .collect()
+}
+
+/// What is read, and how, or what is drawn.
+fn source(cost: &CostProbe) -> Vec<String> {
+    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let file = &cost.file;
+    let parts = [
+        takes(Parameter::Image).then(|| cost.image.to_string()),
+        takes(Parameter::Cache).then(|| file.cache.to_string()),
+        (takes(Parameter::Advice) && file.advice != Advice::None)
+            .then(|| format!("{} advice", file.advice)),
+        takes(Parameter::QueueDepth).then(|| format!("depth {}", file.queue_depth)),
+        (takes(Parameter::IdleCount) && cost.idle_count).then(|| "idle time counted".to_owned()),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// The values of the axes that are not settings of operations, where they differ from those of the
+/// first cell.
 fn axes(run: &Run, cell: &Cell) -> Vec<String> {
     let cells = &run.header.plan.cells;
     let texts: [fn(&Cell) -> String; 4] = [
@@ -137,8 +183,9 @@ fn axes(run: &Run, cell: &Cell) -> Vec<String> {
         |cell| cell.policy.cpus.to_string(),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
-    let varies = |of: &&fn(&Cell) -> String| cells.iter().any(|other| of(other) != of(cell));
-    texts.iter().filter(varies).map(|of| of(cell)).collect()
+    let differs =
+        |of: &&fn(&Cell) -> String| cells.first().is_some_and(|first| of(first) != of(cell));
+    texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 
 /// A cost, with three digits.
@@ -194,8 +241,14 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
         columns.push(cpu.meaning(meaning).dispensable(3));
     }
     if has_rate {
-        columns
-            .push(Column::of("rate", rows, |row| rate(row)).meaning("bytes of a block per median"));
+        columns.push(
+            Column::of("rate", rows, |row| rate(row))
+                .meaning("bytes of a block per median; of a file, per mean"),
+        );
+    }
+    if rows.iter().any(|row| row.cost.used_ns.is_some()) {
+        let used = Column::of("CPU used", rows, |row| optional(row.cost.used_ns));
+        columns.push(used.meaning("CPU time on the task's CPU, by counting idle time"));
     }
     columns.extend([
         Column::of("A/A", rows, |row| Entry::optional(row.cost.noise_floor.map(percent)))
@@ -218,12 +271,9 @@ fn waits(rows: &[&CostRow]) -> bool {
 
 /// The bytes moved per second, in decimal units.
 fn rate(row: &CostRow) -> Entry {
-    match row.moved {
-        Some(bytes) if row.cost.typical_ns > 0.0 => {
-            let per_second = bytes.get() as f64 / row.cost.typical_ns * 1e9;
-            Entry::number(format::byte_rate(per_second), per_second as u64)
-        }
-        _ => Entry::empty(),
+    match row.bytes_per_second() {
+        Some(rate) => Entry::number(format::byte_rate(rate), rate as u64),
+        None => Entry::empty(),
     }
 }
 
@@ -346,8 +396,8 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
     });
     let explained = "The floor is the shortest sample, the median that of batches of a millisecond, with \
         its interval over processes and batches. A round trip has two \
-        switches, on one CPU unless the name says otherwise. Rates are in \
-        decimal units; a copy counts its bytes once.";
+         switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
+         equal messages. Rates are in decimal units; a copy counts its bytes once.";
     [contaminated, autogroup, tails]
         .into_iter()
         .flatten()
@@ -385,6 +435,7 @@ mod tests {
                     waited: Some(Nanos::ZERO),
                     preempted: 0,
                     steal: Some(Nanos::ZERO),
+                    ..Batch::default()
                 };
                 task.batches = (0..20).map(batch).collect();
                 let samples: LatencyHistogram = task

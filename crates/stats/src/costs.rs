@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
-use tactus_model::cost::{CostProbe, Family, Operation, PartnerCpu, Traits};
+use tactus_model::cost::{CostProbe, Family, Parameter, PartnerCpu, Traits};
 use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
@@ -92,6 +92,15 @@ pub struct CostRow {
 }
 
 impl CostRow {
+    /// The bytes moved per second; `None` if it moves none. For files it is that of whole passes.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        let nanos = match self.family {
+            Family::File => self.cost.mean_ns,
+            _ => self.cost.typical_ns,
+        };
+        self.moved.filter(|_| nanos > 0.0).map(|bytes| bytes.get() as f64 / nanos * 1e9)
+    }
+
     /// The operation.
     pub fn operation(&self) -> Option<&str> {
         self.settings.get("operation").map(String::as_str)
@@ -100,6 +109,12 @@ impl CostRow {
     /// Its size; `None` if it has none.
     pub fn size(&self) -> Option<Bytes> {
         self.moved.or_else(|| self.settings.get("size")?.parse().ok())
+    }
+
+    /// Whether its typical cost describes it: most blocks of a cold file were read ahead, and a few
+    /// wait for the disk.
+    fn is_typical(&self) -> bool {
+        !self.has("cache", "cold")
     }
 
     fn has(&self, setting: &str, value: &str) -> bool {
@@ -119,7 +134,7 @@ impl CostRow {
 /// How the cost of each operation grows that was measured with several sizes.
 fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| row.size().is_some()) {
+    for row in rows.iter().filter(|row| row.size().is_some() && row.is_typical()) {
         match groups.iter_mut().find(|group| group[0].differs_only_in(row, &SIZES)) {
             Some(group) => group.push(row),
             None => groups.push(vec![row]),
@@ -205,6 +220,9 @@ pub struct CostSummary {
     pub p10_ns: f64,
     /// The typical cost: the median of the batches' medians.
     pub typical_ns: f64,
+    /// The time of all samples, per operation. It decides how much can be moved in a time: most
+    /// blocks of a cold file have been read ahead, and a few wait for the disk.
+    pub mean_ns: f64,
     /// Its interval, if there are enough batches.
     pub interval: Option<CostInterval>,
     /// The 99th percentile, if there are enough samples.
@@ -221,6 +239,11 @@ pub struct CostSummary {
     /// The relative difference below which two measurements of the same thing stay in 95 of 100
     /// cases (A/A). `None` with fewer than three processes.
     pub noise_floor: Option<f64>,
+    /// The CPU time of an operation on the task's CPU, with that of interrupts and of the kernel's
+    /// threads: the time that was not idle, by a thread of the lowest priority that counts. `None`
+    /// without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_ns: Option<f64>,
     /// What else had the CPU.
     pub contamination: Contamination,
     /// The typical cost without the contaminated batches, if any is left.
@@ -257,6 +280,8 @@ enum Guard {
     Shared,
     /// The task sleeps while its partner works elsewhere, or between its samples.
     Sleeping,
+    /// Others on the CPU are part of the operation: an X server, or a thread that counts.
+    Accompanied,
 }
 
 impl Guard {
@@ -266,17 +291,18 @@ impl Guard {
     const FOREIGN_MAX_SHARED: f64 = 0.1;
 
     fn of(cost: &CostProbe) -> Self {
-        if cost.sampling.pause > Nanos::ZERO {
+        if cost.idle_count || matches!(cost.operation.traits().family, Family::Display) {
+            return Self::Accompanied;
+        }
+        if cost.waits_for_disk() || cost.sampling.pause > Nanos::ZERO {
             return Self::Sleeping;
         }
-        match (cost.operation, cost.partner_cpu) {
-            (Operation::Pipe | Operation::Futex | Operation::Eventfd, PartnerCpu::Other) => {
+        match cost.partner_cpu {
+            _ if cost.spins() || !cost.operation.has_partner() => Self::Alone,
+            PartnerCpu::Other if cost.operation.takes(Parameter::PartnerCpu.word()) => {
                 Self::Sleeping
             }
-            (Operation::Pipe | Operation::Futex | Operation::Eventfd | Operation::Yield, _) => {
-                Self::Shared
-            }
-            _ => Self::Alone,
+            _ => Self::Shared,
         }
     }
 
@@ -286,7 +312,7 @@ impl Guard {
         match self {
             Self::Alone => share > Self::FOREIGN_MAX,
             Self::Shared => share > Self::FOREIGN_MAX_SHARED,
-            Self::Sleeping => false,
+            Self::Sleeping | Self::Accompanied => false,
         }
     }
 
@@ -299,7 +325,7 @@ impl Guard {
                             > Self::FOREIGN_MAX * batch.elapsed.as_nanos() as f64
                     })
             }
-            Self::Shared => false,
+            Self::Shared | Self::Accompanied => false,
             Self::Sleeping => batch.preempted > 0,
         }
     }
@@ -363,6 +389,7 @@ impl CostSummary {
             median_of(all.map(|batch| scale.cost(batch.median)))
         };
         let guard = Guard::of(cost);
+        let mean_ns = scale.cost(Nanos::from_nanos(samples.mean()?.round() as u64));
         let of_processes_ns: Vec<f64> = measurements
             .iter()
             .filter_map(|found| median_of(batches(found).map(|batch| scale.cost(batch.median))))
@@ -378,6 +405,8 @@ impl CostSummary {
             min_ns: scale.cost(samples.min()?),
             p10_ns: scale.cost(samples.quantile(0.1)?),
             typical_ns: medians(&|_| true)?,
+            mean_ns,
+            used_ns: used_share(measurements).map(|share| share * mean_ns),
             interval: interval(measurements, scale),
             p99_interval: p99_interval(measurements, scale),
             cpu_ns: median_of(all_batches().map(|batch| cpu_time(batch, cost.per_sample()))),
@@ -390,6 +419,17 @@ impl CostSummary {
             by_mode_ns,
         })
     }
+}
+
+/// The share of the batches' time in which the CPU was not idle; `None` if nobody counted.
+fn used_share(measurements: &[&Measurement]) -> Option<f64> {
+    let counted = measurements.iter().flat_map(|found| batches(found));
+    let counted: Vec<_> = counted.filter_map(|batch| Some((batch.elapsed, batch.idle?))).collect();
+    let sum = |of: fn(&(Nanos, Nanos)) -> Nanos| {
+        counted.iter().map(|batch| of(batch).as_nanos()).sum::<u64>() as f64
+    };
+    let (elapsed, idle) = (sum(|batch| batch.0), sum(|batch| batch.1));
+    (elapsed > 0.0).then(|| (1.0 - idle / elapsed).clamp(0.0, 1.0))
 }
 
 /// The interval of the typical cost: processes are resampled, and runs of batches within them.
@@ -458,13 +498,18 @@ const PAIRS: usize = 1000;
 /// processes as `typical` has values, stay in 95 of 100 cases: of the medians of two samples drawn
 /// from the processes with replacement. `None` with fewer than three processes.
 pub fn noise_floor(typical: &[f64]) -> Option<f64> {
+    noise_floor_of(typical, typical.len())
+}
+
+/// The same for two measurements with this many processes each.
+pub fn noise_floor_of(typical: &[f64], processes: usize) -> Option<f64> {
     if typical.len() < 3 || typical.iter().any(|cost| *cost <= 0.0) {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
     let mut differences: Vec<f64> = (0..PAIRS)
         .map(|_| {
-            let [one, other] = [(); 2].map(|()| drawn_median(typical, &mut random));
+            let [one, other] = [(); 2].map(|()| drawn_median(typical, processes, &mut random));
             (one / other).ln().abs()
         })
         .collect();
@@ -539,6 +584,8 @@ pub(crate) mod tests {
             p99_ns: Some(2.0 * cost),
             p99_interval: Some(around(2.0 * cost)),
             cpu_ns: Some(cost),
+            mean_ns: cost,
+            used_ns: None,
             max_ns: 9.0 * cost,
             noise_floor: noise_floor(&of_processes_ns),
             of_processes_ns,
@@ -619,6 +666,40 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn idle_time_that_is_counted_shows_all_cpu_time_of_an_operation() {
+        let counted = Batch { idle: Some(Nanos::from_micros(700)), preempted: 3, ..batch(100_030) };
+        let found = |cost: &CostProbe, batch: Batch| {
+            CostSummary::of(cost, &[&process(0, &[batch; 12])], None).unwrap()
+        };
+        let cold = probe("file-direct\"\nidle-count = true\nsize = \"4KiB");
+        let summary = found(&cold, counted);
+        let used = summary.used_ns.unwrap();
+        assert!((used / summary.mean_ns - 0.3).abs() < 0.001, "{used} of {}", summary.mean_ns);
+        assert_eq!(summary.contamination.contaminated, 0, "the counter is on the CPU too");
+        assert_eq!(found(&probe("file-direct"), batch(100_030)).used_ns, None);
+    }
+
+    #[test]
+    fn the_rate_of_a_file_is_that_of_whole_passes() {
+        // Most blocks are read ahead, and one in ten waits for the disk.
+        let batches = [[batch(10_030); 9].as_slice(), &[batch(910_030)]].concat();
+        let cost = probe("file-read\"\ncache = \"cold\"\nsize = \"64KiB");
+        let summary = CostSummary::of(&cost, &[&process(0, &batches)], None).unwrap();
+        assert_eq!(summary.typical_ns, 10_000.0);
+        let row = CostRow {
+            cell: 0,
+            family: Family::File,
+            unit: "block",
+            settings: BTreeMap::new(),
+            conditions: BTreeMap::new(),
+            moved: cost.moved(),
+            cost: summary,
+        };
+        let rate = row.bytes_per_second().unwrap();
+        assert!((rate / 655.36e6 - 1.0).abs() < 0.01, "64 KiB in 100 µs, not {rate}");
+    }
+
+    #[test]
     fn a_mode_has_its_own_cost() {
         let slow = Batch { calibration: Nanos::from_nanos(16_000), ..batch(16_030) };
         let process = process(0, &[[batch(12_830); 15], [slow; 15]].concat());
@@ -634,5 +715,8 @@ pub(crate) mod tests {
         assert!((0.19..=0.21).contains(&floor), "{floor}");
         let quiet = noise_floor(&[100.0, 100.2, 100.1, 99.9, 100.0]).unwrap();
         assert!(quiet < 0.004, "{quiet}");
+        let costs: Vec<f64> = (0..40).map(|n| 100.0 + f64::from(n % 8)).collect();
+        let [few, many] = [5, 500].map(|processes| noise_floor_of(&costs, processes).unwrap());
+        assert!(many < few / 3.0, "more processes find smaller differences: {few} {many}");
     }
 }

@@ -22,3 +22,13 @@ pub fn create(path: &Path) -> Result<File, SysError> {
         .map(File::from)
         .map_err(SysError::of("open"))
 }
+
+/// Makes all further transfers of an open file bypass the page cache: `F_SETFL` of
+/// [fcntl(2)](https://man7.org/linux/man-pages/man2/F_GETFL.2const.html).
+///
+/// # Errors
+/// `EINVAL`: the filesystem does not support direct I/O. Some accept it and refuse each transfer.
+pub fn bypass_cache(file: &File) -> Result<(), SysError> {
+    let flags = rustix::fs::fcntl_getfl(file).map_err(SysError::of("fcntl"))?;
+    rustix::fs::fcntl_setfl(file, flags | OFlags::DIRECT).map_err(SysError::of("fcntl"))
+}

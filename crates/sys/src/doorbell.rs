@@ -3,10 +3,13 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::event::EventfdFlags;
 use rustix::pipe::PipeFlags;
 use rustix::thread::futex;
+
+use tactus_model::cost::Wait;
 
 use crate::error::{Errno, SysError};
 use crate::shared_memory::SharedWords;
@@ -23,6 +26,14 @@ pub enum Side {
 impl Side {
     const fn index(self) -> usize {
         self as usize
+    }
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
     }
 }
 
@@ -96,14 +107,25 @@ impl Doorbell for PipePair {
 /// [eventfd(2)](https://man7.org/linux/man-pages/man2/eventfd.2.html).
 #[doc(alias = "eventfd")]
 #[derive(Debug)]
-pub struct EventfdPair([OwnedFd; 2]);
+pub struct EventfdPair {
+    counters: [OwnedFd; 2],
+    wait: Wait,
+}
 
 impl EventfdPair {
     /// Opens a counter for each side.
     pub fn new() -> Result<Self, SysError> {
-        let counter =
-            || rustix::event::eventfd(0, EventfdFlags::CLOEXEC).map_err(SysError::of("eventfd"));
-        Ok(Self([counter()?, counter()?]))
+        Self::waiting(Wait::Block)
+    }
+
+    /// Opens a counter for each side, which sleeps, or reads its counter again and again.
+    pub fn waiting(wait: Wait) -> Result<Self, SysError> {
+        let flags = match wait {
+            Wait::Block => EventfdFlags::CLOEXEC,
+            Wait::Spin => EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        };
+        let counter = || rustix::event::eventfd(0, flags).map_err(SysError::of("eventfd"));
+        Ok(Self { counters: [counter()?, counter()?], wait })
     }
 }
 
@@ -111,7 +133,7 @@ impl Doorbell for EventfdPair {
     #[inline]
     fn ring(&self, side: Side, signal: Signal) -> Result<(), SysError> {
         let added = u64::from(signal.number()).to_ne_bytes();
-        retried(|| rustix::io::write(&self.0[side.index()], &added))
+        retried(|| rustix::io::write(&self.counters[side.index()], &added))
             .map(drop)
             .map_err(SysError::of("write"))
     }
@@ -119,8 +141,16 @@ impl Doorbell for EventfdPair {
     #[inline]
     fn wait(&self, side: Side) -> Result<Signal, SysError> {
         let mut count = [0_u8; 8];
-        retried(|| rustix::io::read(&self.0[side.index()], &mut count))
-            .map_err(SysError::of("read"))?;
+        let mut read = || retried(|| rustix::io::read(&self.counters[side.index()], &mut count));
+        let done = match self.wait {
+            Wait::Block => read(),
+            Wait::Spin => spun(|| match read() {
+                Err(Errno::AGAIN) => None,
+                done => Some(done),
+            })
+            .flatten(),
+        };
+        done.map_err(SysError::of("read"))?;
         Ok(Signal::of(u64::from_ne_bytes(count) as u32))
     }
 }
@@ -130,6 +160,30 @@ fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
         match call() {
             Err(Errno::INTR) => {}
             done => return done,
+        }
+    }
+}
+
+/// The longest that a side spins.
+const SPIN_MAX: Duration = Duration::from_secs(5);
+
+/// Calls until there is an answer.
+///
+/// # Errors
+/// `ETIMEDOUT`: there was none for [`SPIN_MAX`], so the other side is gone.
+pub(crate) fn spun<T>(mut call: impl FnMut() -> Option<T>) -> Result<T, Errno> {
+    /// Between two readings of the clock.
+    const TURNS: u32 = 1 << 16;
+    let begin = Instant::now();
+    loop {
+        for _ in 0..TURNS {
+            if let Some(answer) = call() {
+                return Ok(answer);
+            }
+            std::hint::spin_loop();
+        }
+        if begin.elapsed() > SPIN_MAX {
+            return Err(Errno::TIMEDOUT);
         }
     }
 }
@@ -240,6 +294,30 @@ impl Doorbell for YieldPair {
     }
 }
 
+/// A word in shared memory that each side looks at again and again: for two sides on two CPUs.
+#[derive(Debug)]
+pub struct SpinPair(Flags);
+
+impl SpinPair {
+    /// Allocates the words.
+    pub fn new() -> Result<Self, SysError> {
+        Flags::new().map(Self)
+    }
+}
+
+impl Doorbell for SpinPair {
+    #[inline]
+    fn ring(&self, side: Side, signal: Signal) -> Result<(), SysError> {
+        self.0.set(side, signal);
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(&self, side: Side) -> Result<Signal, SysError> {
+        spun(|| self.0.take(side)).map_err(SysError::of("wait"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,5 +343,7 @@ mod tests {
         check(&EventfdPair::new().unwrap());
         check(&FutexPair::new().unwrap());
         check(&YieldPair::new().unwrap());
+        check(&EventfdPair::waiting(Wait::Spin).unwrap());
+        check(&SpinPair::new().unwrap());
     }
 }

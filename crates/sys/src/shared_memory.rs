@@ -102,6 +102,14 @@ impl SharedWords {
         self.file.as_raw_fd()
     }
 
+    /// Another descriptor of the memory, to send to another process.
+    ///
+    /// # Errors
+    /// `EMFILE`: the process has too many files open.
+    pub fn another_file(&self) -> Result<OwnedFd, SysError> {
+        rustix::io::fcntl_dupfd_cloexec(&self.file, 0).map_err(SysError::of("fcntl"))
+    }
+
     /// Sets whether programs that children execute inherit the open file:
     /// `FD_CLOEXEC` of [fcntl(2)](https://man7.org/linux/man-pages/man2/F_GETFD.2const.html).
     #[doc(alias = "FD_CLOEXEC")]

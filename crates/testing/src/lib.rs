@@ -44,6 +44,8 @@ pub enum Need {
     Browser,
     /// Programs for comparison or as loads: perf, stress-ng, python3.
     Peers,
+    /// An X server without a screen: Xvfb.
+    Display,
     /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
     Sound,
     /// The tools for building kernels, and the Python package `perfetto`.
@@ -58,12 +60,13 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
         Self::Browser,
         Self::Peers,
+        Self::Display,
         Self::Sound,
         Self::Tools,
         Self::Dist,
@@ -79,6 +82,7 @@ impl Need {
             Self::Guest => "guest",
             Self::Browser => "browser",
             Self::Peers => "peers",
+            Self::Display => "display",
             Self::Sound => "sound",
             Self::Tools => "tools",
             Self::Dist => "dist",

@@ -4,9 +4,12 @@
 //! `fifo-peers [BLOCKS]` writes 1000 items of 64 bytes a block, 500 µs apart, from a thread of
 //! FIFO 80 on the last CPU. Readers are ordinary. Half of the blocks run beside one spinning
 //! process per CPU.
+//!
+//! `fifo-peers messages [BLOCKS]` compares messages in shared memory whose receiver spins.
 #![forbid(unsafe_code)]
 
 mod mechanism;
+mod messages;
 mod reader;
 
 use std::error::Error;
@@ -51,9 +54,12 @@ fn main() -> Outcome<()> {
         ["spin"] => loop {
             std::hint::spin_loop();
         },
+        ["answer", size, name, place] => messages::answer(size, name, place),
+        ["messages"] => messages::compare(8),
+        ["messages", blocks] => messages::compare(blocks.parse()?),
         [] => compare(8),
         [blocks] => compare(blocks.parse()?),
-        _ => Err("usage: fifo-peers [BLOCKS]".into()),
+        _ => Err("usage: fifo-peers [messages] [BLOCKS]".into()),
     }
 }
 

@@ -13,6 +13,12 @@ keywords! {
         Switch = "switch",
         /// Moving data within memory.
         Memory = "memory",
+        /// Handing data over to another process.
+        Ipc = "ipc",
+        /// Reading files.
+        File = "file",
+        /// Drawing on a display.
+        Display = "display",
     }
 }
 
@@ -51,6 +57,50 @@ keywords! {
         FirstTouch = "first-touch",
         /// Writing to each page of memory that is used again.
         Recycled = "recycled",
+        /// A message through a pipe(7).
+        IpcPipe = "ipc-pipe",
+        /// A message whose pages vmsplice(2) puts into a pipe, where they are read.
+        IpcVmsplice = "ipc-vmsplice",
+        /// A message through a stream socket of unix(7).
+        IpcUnixStream = "ipc-unix-stream",
+        /// A datagram through a socket of unix(7).
+        IpcUnixDatagram = "ipc-unix-datagram",
+        /// A message through a sequenced-packet socket of unix(7).
+        IpcUnixSeqpacket = "ipc-unix-seqpacket",
+        /// A message through a connection of tcp(7) over the loopback interface.
+        IpcTcp = "ipc-tcp",
+        /// A datagram of udp(7) over the loopback interface.
+        IpcUdp = "ipc-udp",
+        /// A message through a POSIX message queue: mq_overview(7).
+        IpcMessageQueue = "ipc-message-queue",
+        /// A message in a memfd_create(2) file whose descriptor is passed through a socket.
+        IpcMemfd = "ipc-memfd",
+        /// A message that the receiver copies from the sender by process_vm_readv(2).
+        IpcProcessVmReadv = "ipc-process-vm-readv",
+        /// A message in shared memory, announced by futex(2); if it spins, by a word alone.
+        IpcSharedMemory = "ipc-shared-memory",
+        /// A message in shared memory, announced by eventfd(2).
+        IpcSharedEventfd = "ipc-shared-eventfd",
+        /// A message through a stream socket of unix(7), by requests of io_uring(7).
+        IpcIoUring = "ipc-io-uring",
+        /// Reading a block through a buffer of 4 KiB, like fread(3).
+        FileStdio = "file-stdio",
+        /// read(2) of a block.
+        FileRead = "file-read",
+        /// Mapping a block of a file, reading it, and unmapping it: mmap(2).
+        FileMmap = "file-mmap",
+        /// Copying a block from a file that is mapped in windows of 1 MiB.
+        FileMappedStdio = "file-mapped-stdio",
+        /// read(2) of a block past the page cache (O_DIRECT).
+        FileDirect = "file-direct",
+        /// Reading a block by io_uring(7).
+        FileUring = "file-uring",
+        /// Reading a block by io_uring(7), past the page cache (O_DIRECT).
+        FileUringDirect = "file-uring-direct",
+        /// Drawing an image that goes to the X server by a socket, until the server has drawn it.
+        DisplaySocket = "display-socket",
+        /// Drawing an image that is in memory shared with the X server (MIT-SHM), likewise.
+        DisplayShared = "display-shared",
     }
 }
 
@@ -114,10 +164,57 @@ const MEMORY: Traits = Traits {
     amount: Amount::Bytes(1 << 20),
 };
 
+/// What all ways of handing a message over have in common. Both sides send in turn, so a sample is
+/// half of one or several round trips: what sockperf and iceoryx2's benchmarks call one way.
+const IPC: Traits = Traits {
+    family: Family::Ipc,
+    unit: "message",
+    takes: &[
+        Parameter::Size,
+        Parameter::Touch,
+        Parameter::Buffers,
+        Parameter::Wait,
+        Parameter::PartnerCpu,
+    ],
+    sizes: [Bytes::new(1), Bytes::MAX],
+    moves: true,
+    amount: Amount::Times(2),
+};
+
+/// What most reads of files have in common.
+const FILE: Traits = Traits {
+    family: Family::File,
+    unit: "block",
+    takes: &[
+        Parameter::Size,
+        Parameter::FileSize,
+        Parameter::Directory,
+        Parameter::Cache,
+        Parameter::Advice,
+        Parameter::IdleCount,
+    ],
+    sizes: [Bytes::new(512), Bytes::new(64 << 20)],
+    moves: true,
+    amount: Amount::Bytes(16 << 10),
+};
+
+/// Images on a display.
+const DISPLAY: Traits = Traits {
+    family: Family::Display,
+    unit: "image",
+    takes: &[Parameter::Image, Parameter::IdleCount],
+    moves: true,
+    amount: Amount::Times(1),
+    ..TRAP
+};
+
 impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
-        use Parameter::{Pages, Partner, WorkingSet};
+        use Parameter::{
+            Advice, Cache, Directory, FileSize, IdleCount, Pages, Partner, QueueDepth, Size,
+            WorkingSet,
+        };
         match self {
             Self::Getppid | Self::ReadByte | Self::GettimeSyscall => TRAP,
             Self::Gettime => Traits { amount: Amount::Times(512), ..TRAP },
@@ -135,6 +232,38 @@ impl Operation {
             | Self::MemoryCopyStreaming => MEMORY,
             Self::FirstTouch => Traits { moves: false, amount: Amount::Times(1), ..MEMORY },
             Self::Recycled => Traits { moves: false, amount: Amount::Pages(1024), ..MEMORY },
+
+            Self::IpcPipe
+            | Self::IpcVmsplice
+            | Self::IpcUnixStream
+            | Self::IpcUnixDatagram
+            | Self::IpcUnixSeqpacket
+            | Self::IpcTcp
+            | Self::IpcUdp
+            | Self::IpcMessageQueue
+            | Self::IpcMemfd
+            | Self::IpcProcessVmReadv
+            | Self::IpcSharedMemory
+            | Self::IpcSharedEventfd
+            | Self::IpcIoUring => IPC,
+            Self::FileStdio | Self::FileRead | Self::FileMmap | Self::FileMappedStdio => FILE,
+            Self::FileUring => Traits {
+                takes: &[Size, FileSize, Directory, Cache, Advice, QueueDepth, IdleCount],
+                ..FILE
+            },
+            // Nothing of it is cached or read ahead, so each block is a sample.
+            Self::FileDirect => Traits {
+                takes: &[Size, FileSize, Directory, IdleCount],
+                amount: Amount::Times(1),
+                ..FILE
+            },
+            Self::FileUringDirect => Traits {
+                takes: &[Size, FileSize, Directory, QueueDepth, IdleCount],
+                amount: Amount::Times(1),
+                ..FILE
+            },
+
+            Self::DisplaySocket | Self::DisplayShared => DISPLAY,
         }
     }
 
@@ -151,6 +280,6 @@ impl Operation {
 
     /// Whether it has a partner.
     pub fn has_partner(self) -> bool {
-        self.traits().family == Family::Switch
+        matches!(self.traits().family, Family::Switch | Family::Ipc)
     }
 }

@@ -16,6 +16,26 @@ keywords! {
         PartnerCpu = "partner-cpu",
         /// How much memory each side reads between two switches.
         WorkingSet = "working-set",
+        /// Who touches the bytes of a message.
+        Touch = "touch",
+        /// The memory of messages.
+        Buffers = "buffers",
+        /// How a side waits for a message.
+        Wait = "wait",
+        /// The size of the file.
+        FileSize = "file-size",
+        /// Where the file is made.
+        Directory = "directory",
+        /// Where the file's content is.
+        Cache = "cache",
+        /// Advice to the kernel about the reads.
+        Advice = "advice",
+        /// How many reads are on their way.
+        QueueDepth = "queue-depth",
+        /// The size of the image.
+        Image = "image",
+        /// Whether idle time is counted.
+        IdleCount = "idle-count",
     }
 }
 
@@ -46,6 +66,52 @@ keywords! {
         Same = "same",
         /// On the next of the cell's CPUs.
         Other = "other",
+    }
+}
+
+keywords! {
+    /// Who touches the bytes of a message, beside the transport itself.
+    pub enum Touch: "touch" {
+        /// Nobody.
+        None = "none",
+        /// The sender writes all of them.
+        Write = "write",
+        /// The receiver reads all of them.
+        Read = "read",
+        /// The sender writes them and the receiver reads them.
+        Both = "both",
+    }
+}
+
+keywords! {
+    /// The memory of messages.
+    pub enum Buffers: "kind of buffers" {
+        /// The same for all messages.
+        Recycled = "recycled",
+        /// Fresh pages for each message.
+        Fresh = "fresh",
+    }
+}
+
+keywords! {
+    /// How a side waits for a message.
+    pub enum Wait: "way of waiting" {
+        /// It sleeps until the kernel wakes it.
+        Block = "block",
+        /// It looks again and again, and occupies its CPU.
+        Spin = "spin",
+    }
+}
+
+impl Touch {
+    /// Whether the sender writes the message.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Both)
+    }
+
+    /// Whether the receiver reads the message.
+    pub const fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::Both)
     }
 }
 

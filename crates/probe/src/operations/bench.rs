@@ -16,11 +16,13 @@ use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, usage};
 
-use super::{Operation, Unmeasurable};
+use super::idle::IdleCounter;
+use super::{Operation, Site, Unmeasurable};
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
-/// The shortest sample for which there is memory: no operation is faster.
-const SAMPLE_MIN: Nanos = Nanos::from_micros(1);
+/// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
+/// each other, or spin on two CPUs, take less than a microsecond.
+const SAMPLE_MIN: Nanos = Nanos::from_nanos(250);
 /// The shortest batch.
 const BATCH_MIN: Nanos = Nanos::from_millis(1);
 /// The samples of a batch whose task sleeps between samples.
@@ -63,6 +65,7 @@ pub(crate) struct Bench {
     operation: Box<dyn Operation>,
     record: SchedulingRecord,
     batches: TouchedVec<TakenBatch>,
+    idle: Option<IdleCounter>,
 }
 
 /// A batch before its samples are evaluated.
@@ -82,22 +85,30 @@ struct Counters {
     ran: Nanos,
     preempted: u64,
     reading: Reading,
+    idle: Option<Nanos>,
 }
 
 impl Bench {
-    /// Sets up the operation of `cost` in the calling thread, which runs on `cpu`; a partner runs
-    /// there or on the next of `cpus`.
+    /// Sets up the operation of `cost` at its `site` in the calling thread, which runs on `cpu`; a
+    /// partner runs there or on the next of `cpus`.
     pub(crate) fn open(
         cost: &CostProbe,
+        mut site: Site,
         window: Nanos,
         cpu: u32,
         cpus: &CpuList,
     ) -> Result<Self, Unmeasurable> {
-        let operation = super::open(cost, cpu, cpus)?;
+        let operation = super::open(cost, &mut site, cpu, cpus)?;
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
         let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
-        Ok(Self { repetition, operation, record: SchedulingRecord::open(cpu), batches })
+        Ok(Self {
+            repetition,
+            operation,
+            record: SchedulingRecord::open(cpu),
+            batches,
+            idle: site.idle,
+        })
     }
 
     /// Repeats the operation in a window that begins at `start`, or as soon as the task runs after
@@ -112,9 +123,10 @@ impl Bench {
         &mut self,
         start: Instant<C>,
         mut memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
+    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
         let Repetition { window, per_sample, batch, pause } = self.repetition;
         let operation = &mut *self.operation;
+        let idle = self.idle.as_ref();
         while clock::now::<C>() < start {
             std::hint::spin_loop();
         }
@@ -122,11 +134,14 @@ impl Bench {
         let start = clock::now::<C>();
         let (mut taken, mut dropped, mut ended) = (0, 0, Nanos::ZERO);
         while ended < window {
+            operation.prepare_batch()?;
             let calibration = calibrate::<C>();
-            let before = Counters::read(&mut self.record, operation, start)?;
-            // Brings back what reading the counters has displaced from the caches.
-            operation.prepare()?;
-            operation.run(per_sample)?;
+            let before = Counters::read(&mut self.record, operation, idle, start)?;
+            if operation.left().is_none() {
+                // Brings back what reading the counters has displaced from the caches.
+                operation.prepare()?;
+                operation.run(per_sample)?;
+            }
             let first = taken;
             let until = (before.at + batch).min(window);
             loop {
@@ -146,11 +161,11 @@ impl Bench {
                     true => taken += 1,
                     false => dropped += 1,
                 }
-                if came >= until {
+                if came >= until || operation.left() == Some(0) {
                     break;
                 }
             }
-            let after = Counters::read(&mut self.record, operation, start)?;
+            let after = Counters::read(&mut self.record, operation, idle, start)?;
             ended = after.at;
             if taken > first {
                 // There is room for as many batches as fit into the window.
@@ -195,12 +210,14 @@ impl Counters {
     fn read<C: Clock>(
         record: &mut SchedulingRecord,
         operation: &dyn Operation,
+        idle: Option<&IdleCounter>,
         start: Instant<C>,
     ) -> Result<Self, SysError> {
         let reading = record.read();
         let preempted = usage::of_this_thread()?.involuntary_switches;
         let ran = clock::thread_cpu_time() + operation.time_of_others();
-        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading })
+        let idle = idle.map(IdleCounter::idle);
+        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading, idle })
     }
 }
 
@@ -224,6 +241,7 @@ impl TakenBatch {
             waited: more(|reading| reading.waited),
             preempted: after.preempted.saturating_sub(before.preempted),
             steal: more(|reading| reading.steal),
+            idle: after.idle.zip(before.idle).map(|(after, before)| after - before),
         }
     }
 }

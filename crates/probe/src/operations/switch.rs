@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind, PartnerCpu, Way};
+use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind, Way};
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{ClockName, Nanos};
@@ -15,6 +15,7 @@ use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError, affinity, clock, thread};
 
 use super::memory::{Block, read};
+use super::partner::place;
 use super::{Operation, Unmeasurable};
 use crate::facility;
 
@@ -26,24 +27,13 @@ pub(super) fn open(
     cpu: u32,
     cpus: &CpuList,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
-    // A yield gives up only its own CPU.
-    let is_same = cost.partner_cpu == PartnerCpu::Same || cost.operation == Word::Yield;
-    let place = match is_same {
-        true => cpu,
-        false => next(cpu, cpus).ok_or(Unmeasurable::OneCpu)?,
-    };
+    let place = place(cost, cpu, cpus)?;
     Ok(match cost.operation {
         Word::Futex => RoundTrips::start(FutexPair::new()?, cost, place)?,
         Word::Eventfd => RoundTrips::start(EventfdPair::new()?, cost, place)?,
         Word::Yield => RoundTrips::start(YieldPair::new()?, cost, place)?,
         _ => RoundTrips::start(PipePair::new()?, cost, place)?,
     })
-}
-
-/// The CPU after `cpu`, from the beginning after the last; `None` if there is no other.
-fn next(cpu: u32, cpus: &CpuList) -> Option<u32> {
-    let after = cpus.iter().find(|other| *other > cpu);
-    after.or_else(|| cpus.iter().next()).filter(|other| *other != cpu)
 }
 
 /// The task's side.
@@ -199,17 +189,5 @@ impl WorkingSet {
         if let Some(block) = &mut self.0 {
             std::hint::black_box(read(block.bytes()));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_partner_has_the_next_cpu_if_there_is_one() {
-        let cpus: CpuList = [0, 2, 5].into_iter().collect();
-        assert_eq!([0, 2, 5].map(|cpu| next(cpu, &cpus)), [Some(2), Some(5), Some(0)]);
-        assert_eq!(next(2, &std::iter::once(2).collect()), None);
     }
 }

@@ -127,7 +127,7 @@ impl<'r> Scope<'r> {
             .flatten()
             .collect();
         let mut captioned =
-            Captioned::new("How costs grow with size: a fixed cost and a rate", growth(&lines));
+            Captioned::new("How costs grow with size, as a fixed cost and a rate", growth(&lines));
         captioned.remarks.push(
             "Lines minimize relative residuals; the worst is shown. Where a test of lack of fit rejects a \
              line and two lines do not fit either, read the table: no fixed cost and no rate describe the \
@@ -169,7 +169,7 @@ impl<'r> Scope<'r> {
             })
             .dispensable(1),
             Column::of(takes, &best, |(best, _)| entry(best.takes_ns)),
-            Column::names("cannot be told from it", &best, |(best, _)| {
+            Column::names("indistinguishable", &best, |(best, _)| {
                 Entry::text(best.ties.iter().filter_map(operation).collect::<Vec<_>>().join(", "))
             })
             .dispensable(2),
@@ -336,10 +336,11 @@ impl GrowthLine {
             Growth::Neither { residual } => vec![one(all, None, *residual, "no line")],
             Growth::Broken { at, below, above } => {
                 let at = about(at.get() as f64);
-                let upper = one(format!("{at} – {last}"), Some(*above), above.residual, "2 of 2");
+                let upper =
+                    one(format!("{at} – {last}"), Some(*above), above.residual, "line 2 of 2");
                 vec![
                     one(format!("{first} – {at}"), Some(*below), below.residual, "line 1 of 2"),
-                    Self { has_fixed: false, fit: "line 2 of 2", ..upper },
+                    Self { has_fixed: false, ..upper },
                 ]
             }
         }

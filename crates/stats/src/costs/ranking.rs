@@ -44,7 +44,7 @@ pub struct Best {
     pub cell: usize,
     /// What it takes, in nanoseconds per operation, by the criterion.
     pub takes_ns: f64,
-    /// The cells of those that cannot be told from it, the best first.
+    /// The cells of those that cannot be distinguished from it, the best first.
     pub ties: Vec<usize>,
 }
 
@@ -77,7 +77,7 @@ impl Criterion {
     }
 
     /// Whether `other` is worse than `best` by more than both can be known.
-    fn tells(self, best: &CostSummary, other: &CostSummary) -> bool {
+    fn separates(self, best: &CostSummary, other: &CostSummary) -> bool {
         let apart = match (self.interval(best), self.interval(other)) {
             (Some([_, best]), Some([other, _])) => best < other,
             _ => false,
@@ -101,7 +101,7 @@ const fn competes(family: Family) -> bool {
 pub(super) fn rankings(rows: &[CostRow]) -> Vec<Ranking> {
     let without: Vec<&str> = SIZES.into_iter().chain(["operation"]).collect();
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| competes(row.family)) {
+    for row in rows.iter().filter(|row| competes(row.family) && row.is_typical()) {
         let belongs = |group: &&mut Vec<&CostRow>| {
             group[0].family == row.family && group[0].differs_only_in(row, &without)
         };
@@ -143,7 +143,7 @@ fn ranking(criterion: Criterion, group: &[&CostRow]) -> Option<Ranking> {
 struct Ranked<'r> {
     size: Option<Bytes>,
     ways: Vec<(&'r CostRow, f64)>,
-    /// Those that cannot be told from the best.
+    /// Those that cannot be distinguished from the best.
     ties: Vec<&'r CostRow>,
 }
 
@@ -155,7 +155,7 @@ impl<'r> Ranked<'r> {
         ways.sort_by(|a, b| a.1.total_cmp(&b.1));
         let [(best, _), _, ..] = ways[..] else { return None };
         let others = ways[1..].iter().map(|(row, _)| *row);
-        let ties = others.filter(|other| !criterion.tells(&best.cost, &other.cost)).collect();
+        let ties = others.filter(|other| !criterion.separates(&best.cost, &other.cost)).collect();
         Some(Self { size, ways, ties })
     }
 
@@ -177,7 +177,7 @@ impl<'r> Ranked<'r> {
     }
 }
 
-/// Where the best way changes between two successive sizes; `None` if it stays, or cannot be told
+/// Where the best way changes between two successive sizes; `None` if it stays, or cannot be distinguished
 /// from the other at one of them.
 fn crossover(lower: &Ranked<'_>, upper: &Ranked<'_>) -> Option<Crossover> {
     let (below, above) = (lower.ways[0].0, upper.ways[0].0);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_a_tie_without_a_crossover() {
+    fn what_cannot_be_distinguished_is_a_tie_without_a_crossover() {
         let rows = [
             way(0, "ipc-pipe", "block", "64B", 3_000.0),
             way(1, "ipc-pipe", "block", "1MiB", 400_000.0),

@@ -34,7 +34,7 @@ pub(super) fn estimate(
     let mut found: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             let medians: Vec<f64> =
-                sides.iter().map(|costs| drawn_median(costs, &mut random)).collect();
+                sides.iter().map(|costs| drawn_median(costs, costs.len(), &mut random)).collect();
             of(&medians)
         })
         .collect();
@@ -43,8 +43,8 @@ pub(super) fn estimate(
     Estimate { value, interval: Some([found[tail - 1], found[RESAMPLES - tail]]) }
 }
 
-/// The median of as many costs as there are, drawn with replacement.
-pub(super) fn drawn_median(costs: &[f64], random: &mut SplitMix64) -> f64 {
-    let draw = (0..costs.len()).map(|_| costs[random.below(costs.len() as u64) as usize]);
+/// The median of this many costs, drawn with replacement.
+pub(super) fn drawn_median(costs: &[f64], count: usize, random: &mut SplitMix64) -> f64 {
+    let draw = (0..count).map(|_| costs[random.below(costs.len() as u64) as usize]);
     median_of(draw).unwrap_or_default()
 }

@@ -267,6 +267,15 @@ fn the_schema_has_the_same_choices_as_the_types() {
     );
     check(&words("probe/properties/way"), cost::Way::ALL.iter().map(|way| way.word()).collect());
     check(
+        &words("probe/properties/touch"),
+        cost::Touch::ALL.iter().map(|touch| touch.word()).collect(),
+    );
+    check(
+        &words("probe/properties/buffers"),
+        cost::Buffers::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(&words("probe/properties/wait"), cost::Wait::ALL.iter().map(|way| way.word()).collect());
+    check(
         &words("probe/properties/dirt"),
         interrupted::Dirt::ALL.iter().map(|dirt| dirt.word()).collect(),
     );

@@ -1,7 +1,11 @@
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{Operation as Word, Pages, Partner, PartnerCpu, Sampling, Times, Way};
+use tactus_model::cost::{
+    Advice, Cache, FileReads, Operation as Word, Pages, Partner, PartnerCpu, Sampling, Times, Wait,
+    Way,
+};
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_sys::affinity;
+use tactus_testing::{Need, skip};
 
 use super::*;
 
@@ -13,17 +17,34 @@ fn cost(settings: &str) -> CostProbe {
 
 const WINDOW: Nanos = Nanos::from_millis(8);
 
+/// Measures on the first CPU, as a task does: on another than its partner's, a task that yields would
+/// not yield to it.
 fn measure(cost: &CostProbe) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
     let cpus = affinity::get()?;
     let cpu = cpus.iter().next().unwrap();
-    let mut bench = Bench::open(cost, WINDOW, cpu, &cpus)?;
-    let memory = SampleMemory::take(bench.repetition.at_most() as usize).unwrap();
-    Ok(bench.measure::<Monotonic>(clock::now(), memory)?)
+    affinity::set(&std::iter::once(cpu).collect())?;
+    let site = Site::prepare(cost, cpu);
+    let bench = site.and_then(|site| Bench::open(cost, site, WINDOW, cpu, &cpus));
+    let measured = bench.and_then(|mut bench| {
+        let memory = SampleMemory::take(bench.repetition.at_most() as usize).unwrap();
+        bench.measure::<Monotonic>(clock::now(), memory)
+    });
+    affinity::set(&cpus)?;
+    measured
 }
 
 fn check(cost: &CostProbe) {
     let (taken, batches) = match measure(cost) {
         Err(Unmeasurable::OneCpu | Unmeasurable::NoHugePages) => return,
+        Err(error @ Unmeasurable::Display(_)) => return skip(Need::Display, error),
+        // A filesystem in memory.
+        Err(error @ (Unmeasurable::InMemory(_) | Unmeasurable::NoDirect { .. })) => {
+            return skip(Need::Machine, error);
+        }
+        // Containers forbid these.
+        Err(Unmeasurable::System(error @ SysError { call: "io_uring_setup" | "mq_open", .. })) => {
+            return skip(Need::Machine, error);
+        }
         found => found.unwrap_or_else(|error| panic!("{cost:?}: {error}")),
     };
     let in_batches: u64 = batches.iter().map(|batch| u64::from(batch.count)).sum();
@@ -31,6 +52,7 @@ fn check(cost: &CostProbe) {
     assert!(!batches.is_empty() && taken.dropped == 0, "{cost:?}");
     for batch in &batches {
         assert!(batch.count > 0 && batch.min <= batch.median, "{cost:?}: {batch:?}");
+        assert_eq!(batch.idle.is_some(), cost.idle_count, "{cost:?}");
         assert!(batch.median <= batch.elapsed && batch.calibration > Nanos::ZERO);
     }
     assert!(taken.samples.is_sorted_by(|a, b| a.came <= b.due), "{cost:?}");
@@ -40,7 +62,8 @@ fn check(cost: &CostProbe) {
 fn every_operation_is_measured_in_batches() {
     for operation in Word::ALL {
         let base = cost(&format!("operation = \"{operation}\""));
-        let base = CostProbe { size: Bytes::new(8 << 10), ..base };
+        let file = FileReads { file_size: Bytes::new(1 << 20), ..base.file.clone() };
+        let base = CostProbe { size: Bytes::new(8 << 10), file, ..base };
         check(&base);
         if operation.takes("pages") {
             check(&CostProbe { pages: Pages::Huge, size: Bytes::new(2 << 20), ..base.clone() });
@@ -49,11 +72,29 @@ fn every_operation_is_measured_in_batches() {
             check(&CostProbe { working_set: Bytes::new(10_000), ..base.clone() });
             check(&CostProbe { partner: Partner::Thread, ..base.clone() });
         }
+        if operation.takes("wait") {
+            let (wait, partner_cpu) = (Wait::Spin, PartnerCpu::Other);
+            check(&CostProbe { wait, partner_cpu, ..base.clone() });
+        }
         if operation.takes("partner-cpu") {
             let other = CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() };
             check(&other);
-            let sampling = Sampling { way: Way::OneWay, ..base.sampling };
-            check(&CostProbe { sampling, ..other });
+            if operation.takes("way") {
+                let sampling = Sampling { way: Way::OneWay, ..base.sampling };
+                check(&CostProbe { sampling, ..other });
+            }
+        }
+        let file = base.file.clone();
+        if operation.takes("cache") {
+            let cold = FileReads { cache: Cache::Cold, advice: Advice::WillNeed, ..file.clone() };
+            check(&CostProbe { file: cold, ..base.clone() });
+        }
+        if operation.takes("queue-depth") {
+            let deep = FileReads { queue_depth: "8".parse().unwrap(), ..file };
+            check(&CostProbe { file: deep, ..base.clone() });
+        }
+        if operation.takes("idle-count") {
+            check(&CostProbe { idle_count: true, ..base.clone() });
         }
         let (pause, times) = (Nanos::from_millis(1), Times::new(4).unwrap());
         check(&CostProbe { sampling: Sampling { pause, times, ..base.sampling }, ..base });
@@ -73,5 +114,8 @@ fn a_partner_needs_a_cpu_of_its_own_only_on_another_cpu() {
     let pipe = cost("operation = \"pipe\"\npartner-cpu = \"other\"");
     let cpu = affinity::get().unwrap().iter().next().unwrap();
     let only: CpuList = std::iter::once(cpu).collect();
-    assert_eq!(Bench::open(&pipe, WINDOW, cpu, &only).err(), Some(Unmeasurable::OneCpu));
+    assert_eq!(
+        Bench::open(&pipe, Site::default(), WINDOW, cpu, &only).err(),
+        Some(Unmeasurable::OneCpu)
+    );
 }

@@ -1,0 +1,303 @@
+//! Drawing images on a display, until the X server has drawn them: what a frame costs.
+//!
+//! A sample is one image: the request, and a round trip that the server answers once it has drawn.
+//! The display is that of DISPLAY. Without one, an Xvfb draws into its memory.
+
+mod server;
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+
+use tactus_model::cost::{CostProbe, Image, Operation as Word};
+use tactus_model::result::Shortfall;
+use tactus_sys::shared_memory::SharedWords;
+use tactus_sys::{Errno, SysError};
+use x11rb::COPY_DEPTH_FROM_PARENT;
+use x11rb::connection::{Connection, RequestConnection};
+use x11rb::errors::{ConnectionError, ReplyError};
+use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, ImageFormat, WindowClass};
+use x11rb::protocol::{Event, shm};
+use x11rb::rust_connection::RustConnection;
+
+use self::server::Server;
+use super::{Operation, Unmeasurable};
+
+/// Why no image can be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoDisplay {
+    /// There is no X server.
+    #[error("there is no display: DISPLAY is not set, and Xvfb is not installed")]
+    NoServer,
+    /// Ours does not work.
+    #[error("Xvfb does not start: {0}")]
+    Start(String),
+    /// The X server refuses us.
+    #[error("the display {display} cannot be used: {reason}")]
+    Refused {
+        /// Its name.
+        display: String,
+        /// The reason.
+        reason: String,
+    },
+    /// It has other pixels.
+    #[error("windows of the display have {has} bytes per pixel, and the image {image} has others")]
+    Pixels {
+        /// What the display has.
+        has: u8,
+        /// The image.
+        image: Image,
+    },
+    /// It is too small: what lies outside is not drawn.
+    #[error("the display has {width}x{height} pixels, too few for the image {image}")]
+    Small {
+        /// The width of the display.
+        width: u16,
+        /// Its height.
+        height: u16,
+        /// The image.
+        image: Image,
+    },
+    /// It shares no memory.
+    #[error("the X server shares no memory with this process (MIT-SHM 1.2): {0}")]
+    NoSharedMemory(String),
+}
+
+impl NoDisplay {
+    /// What the user can do about it.
+    pub(crate) const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoServer => Some("apt-get install xvfb, or set DISPLAY"),
+            Self::Start(_) => None,
+            Self::Refused { .. } => {
+                Some("set XAUTHORITY to its authority file, or unset DISPLAY to use an Xvfb")
+            }
+            Self::Pixels { .. } => {
+                Some("use an image with that many, or unset DISPLAY to use an Xvfb")
+            }
+            Self::Small { .. } => Some("use a smaller image, or unset DISPLAY to use an Xvfb"),
+            Self::NoSharedMemory(_) => Some("use operation = \"display-socket\""),
+        }
+    }
+}
+
+/// A connection to an X server.
+pub(super) struct Display {
+    /// Dropped first: our server ends when its last client leaves.
+    connection: RustConnection,
+    screen: usize,
+    name: String,
+    server: Option<Server>,
+}
+
+impl Display {
+    /// Connects to the display of DISPLAY, or starts an Xvfb for the image of `cost`.
+    pub(super) fn connect(cost: &CostProbe) -> Result<Self, NoDisplay> {
+        match std::env::var("DISPLAY") {
+            Ok(name) if !name.is_empty() => {
+                let (connection, screen) =
+                    RustConnection::connect(None).map_err(|error| refused(&name, &error))?;
+                Ok(Self { connection, screen, name, server: None })
+            }
+            _ => {
+                let server = Server::start(cost.image)?;
+                let connection = server.connect()?;
+                let name = server.display();
+                Ok(Self { connection, screen: 0, name, server: Some(server) })
+            }
+        }
+    }
+
+    /// That nobody can see the display.
+    pub(super) fn shortfall(&self) -> Option<Shortfall> {
+        self.server.as_ref().map(|_| Shortfall {
+            asked: "a display".to_owned(),
+            granted: "a display in memory (Xvfb)".to_owned(),
+            reason: "DISPLAY is not set".to_owned(),
+            fix: Some("set DISPLAY to measure a display that people see".to_owned()),
+        })
+    }
+
+    /// Sets up drawing.
+    pub(super) fn open(self, cost: &CostProbe) -> Result<Box<dyn Operation>, Unmeasurable> {
+        let window = Window::open(&self, cost.image)?;
+        let pixels = match cost.operation {
+            Word::DisplayShared => Pixels::shared(&self.connection, window.bytes)?,
+            _ => Pixels::Socket(vec![PATTERN; window.bytes]),
+        };
+        Ok(Box::new(Drawing { window, pixels, display: self }))
+    }
+}
+
+fn refused(display: &str, error: &impl ToString) -> NoDisplay {
+    NoDisplay::Refused { display: display.to_owned(), reason: error.to_string() }
+}
+
+/// What every byte of an image is: something else than an empty screen.
+const PATTERN: u8 = 0x5a;
+
+/// A window of the size of the image.
+struct Window {
+    drawable: xproto::Window,
+    context: xproto::Gcontext,
+    depth: u8,
+    image: Image,
+    /// The bytes of the image, with what the server needs between lines.
+    bytes: usize,
+}
+
+impl Window {
+    fn open(display: &Display, image: Image) -> Result<Self, NoDisplay> {
+        let setup = display.connection.setup();
+        let broken = || refused(&display.name, &"it has no screen");
+        let screen = setup.roots.get(display.screen).ok_or_else(broken)?;
+        let depth = screen.root_depth;
+        let format = setup.pixmap_formats.iter().find(|format| format.depth == depth);
+        let format = format.ok_or_else(broken)?;
+        let has = format.bits_per_pixel / 8;
+        if has != image.bytes_per_pixel() {
+            return Err(NoDisplay::Pixels { has, image });
+        }
+        let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
+        if image.width() > width || image.height() > height {
+            return Err(NoDisplay::Small { width, height, image });
+        }
+        let line = usize::from(image.width()) * usize::from(has);
+        let padded = line.next_multiple_of(usize::from(format.scanline_pad / 8).max(1));
+        let (drawable, context) = map(&display.connection, screen.root, image)
+            .map_err(|error| refused(&display.name, &error))?;
+        Ok(Self { drawable, context, depth, image, bytes: padded * usize::from(image.height()) })
+    }
+}
+
+/// Maps a window without a frame, which no window manager moves.
+fn map(
+    connection: &RustConnection,
+    root: xproto::Window,
+    image: Image,
+) -> Result<(xproto::Window, xproto::Gcontext), Box<dyn std::error::Error>> {
+    let (window, context) = (connection.generate_id()?, connection.generate_id()?);
+    let attributes = CreateWindowAux::new().override_redirect(1);
+    let (width, height) = (image.width(), image.height());
+    xproto::create_window(
+        connection,
+        COPY_DEPTH_FROM_PARENT,
+        window,
+        root,
+        0,
+        0,
+        width,
+        height,
+        0,
+        WindowClass::INPUT_OUTPUT,
+        0,
+        &attributes,
+    )?
+    .check()?;
+    xproto::create_gc(connection, context, window, &CreateGCAux::new().graphics_exposures(0))?
+        .check()?;
+    xproto::map_window(connection, window)?.check()?;
+    // Asked for now, and not by the first large image.
+    connection.maximum_request_bytes();
+    Ok((window, context))
+}
+
+/// Where the image is.
+enum Pixels {
+    /// In our memory: the request contains it.
+    Socket(Vec<u8>),
+    /// In memory that the server maps: the request names it.
+    Shared(shm::Seg),
+}
+
+impl Pixels {
+    fn shared(connection: &RustConnection, bytes: usize) -> Result<Self, Unmeasurable> {
+        let memory = SharedWords::create(bytes.div_ceil(size_of::<u64>()))?;
+        let pattern = u64::from_ne_bytes([PATTERN; 8]);
+        memory.words().iter().for_each(|word| word.store(pattern, Ordering::Relaxed));
+        let file = memory.another_file()?;
+        let segment = attach(connection, file)
+            .map_err(|error| NoDisplay::NoSharedMemory(error.to_string()))?;
+        Ok(Self::Shared(segment))
+    }
+}
+
+fn attach(
+    connection: &RustConnection,
+    memory: OwnedFd,
+) -> Result<shm::Seg, Box<dyn std::error::Error>> {
+    shm::query_version(connection)?.reply()?;
+    let segment = connection.generate_id()?;
+    shm::attach_fd(connection, segment, memory, false)?.check()?;
+    Ok(segment)
+}
+
+/// Images of the same content, drawn into a window.
+struct Drawing {
+    window: Window,
+    pixels: Pixels,
+    display: Display,
+}
+
+impl Drawing {
+    fn draw(&self) -> Result<(), ConnectionError> {
+        let Window { drawable, context, depth, image, .. } = self.window;
+        let (width, height) = (image.width(), image.height());
+        let connection = &self.display.connection;
+        let format = ImageFormat::Z_PIXMAP;
+        match &self.pixels {
+            Pixels::Socket(bytes) => xproto::put_image(
+                connection, format, drawable, context, width, height, 0, 0, 0, depth, bytes,
+            )
+            .map(drop),
+            Pixels::Shared(segment) => shm::put_image(
+                connection,
+                drawable,
+                context,
+                width,
+                height,
+                0,
+                0,
+                width,
+                height,
+                0,
+                0,
+                depth,
+                format.into(),
+                false,
+                *segment,
+                0,
+            )
+            .map(drop),
+        }
+    }
+
+    /// Waits until the server has done everything before.
+    fn wait(&self) -> Result<(), ReplyError> {
+        let connection = &self.display.connection;
+        xproto::get_input_focus(connection)?.reply()?;
+        // An image that the server refuses is an event, which has come before the reply.
+        while let Some(event) = connection.poll_for_event()? {
+            if let Event::Error(error) = event {
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operation for Drawing {
+    fn run(&mut self, times: u32) -> Result<(), SysError> {
+        for _ in 0..times {
+            self.draw().map_err(ReplyError::from).and_then(|()| self.wait()).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: ReplyError) -> SysError {
+    let errno = match &error {
+        ReplyError::ConnectionError(ConnectionError::IoError(error)) => Errno::from_io_error(error),
+        _ => None,
+    };
+    SysError::new("PutImage", errno.unwrap_or(Errno::PROTO))
+}

@@ -1,0 +1,204 @@
+//! An Xvfb of our own.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tactus_model::cost::Image;
+use tactus_sys::owned_directory::OwnedDirectory;
+use tactus_sys::process;
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+use super::{NoDisplay, refused};
+
+/// The prefix of the names of our directories.
+const DIRECTORY: &str = "tactus-display-";
+/// How clients prove that they may connect: by 16 bytes that only this user can read.
+const PROTOCOL: &str = "MIT-MAGIC-COOKIE-1";
+/// The most bytes of a display's number, and of a reason.
+const NUMBER_MAX: u64 = 16;
+const REASON_MAX: u64 = 4096;
+/// How long a server may take to end, and how often that is observed.
+const PATIENCE: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(2);
+
+/// An Xvfb that only this user may connect to.
+///
+/// It ends when its last client leaves, and when the thread that started it ends, for whatever
+/// reason; it then removes its socket and its lock.
+pub(super) struct Server {
+    process: Child,
+    number: u32,
+    cookie: [u8; 16],
+    /// With its authority file.
+    _directory: OwnedDirectory,
+}
+
+impl Server {
+    /// Starts a server whose screen has room for `image`, with pixels of its size.
+    pub(super) fn start(image: Image) -> Result<Self, NoDisplay> {
+        let start = |error: std::io::Error| NoDisplay::Start(error.to_string());
+        let directory = OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY).map_err(start)?;
+        let (authority, said) = (directory.path().join("authority"), directory.path().join("said"));
+        let mut cookie = [0; 16];
+        File::open("/dev/urandom")
+            .and_then(|mut file| file.read_exact(&mut cookie))
+            .map_err(start)?;
+        fs::write(&authority, entry(&cookie)).map_err(start)?;
+        let errors = File::create(&said).map_err(start)?;
+        let depth = match image.bytes_per_pixel() {
+            1 => 8,
+            2 => 16,
+            _ => 24,
+        };
+        let screen = format!("{}x{}x{depth}", image.width().max(640), image.height().max(480));
+        let mut command = Command::new("Xvfb");
+        command
+            .args(["-displayfd", "1", "-terminate", "-nolisten", "tcp", "-screen", "0", &screen])
+            .arg("-auth")
+            .arg(&authority)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(errors);
+        process::end_with_parent(&mut command);
+        let mut process = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => NoDisplay::NoServer,
+            _ => start(error),
+        })?;
+        // It sends its number once it accepts connections.
+        let mut line = String::new();
+        let output = process.stdout.take().map(|output| BufReader::new(output.take(NUMBER_MAX)));
+        let read = output.map(|mut output| output.read_line(&mut line));
+        let number = read.and_then(Result::ok).and_then(|_| line.trim().parse().ok());
+        let Some(number) = number else {
+            let _ = process.kill();
+            let _ = process.wait();
+            return Err(NoDisplay::Start(last_line(&said)));
+        };
+        Ok(Self { process, number, cookie, _directory: directory })
+    }
+
+    /// Its name.
+    pub(super) fn display(&self) -> String {
+        format!(":{}", self.number)
+    }
+
+    /// Connects to it.
+    pub(super) fn connect(&self) -> Result<RustConnection, NoDisplay> {
+        let name = self.display();
+        let path = format!("/tmp/.X11-unix/X{}", self.number);
+        // A user who may not create its directory has only the abstract socket.
+        let stream = UnixStream::connect(&path).or_else(|_| {
+            UnixStream::connect_addr(&SocketAddr::from_abstract_name(path.as_bytes())?)
+        });
+        let stream = stream.map_err(|error| refused(&name, &error))?;
+        let (stream, _) =
+            DefaultStream::from_unix_stream(stream).map_err(|error| refused(&name, &error))?;
+        let (protocol, cookie) = (PROTOCOL.as_bytes().to_vec(), self.cookie.to_vec());
+        RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
+            .map_err(|error| refused(&name, &error))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its last client has left, so it ends by itself, and removes its socket and its lock.
+        let deadline = Instant::now() + PATIENCE;
+        while matches!(self.process.try_wait(), Ok(None)) {
+            if Instant::now() >= deadline {
+                let _ = self.process.kill();
+                let _ = self.process.wait();
+                return;
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+/// An entry of an authority file, for every display (family 65535):
+/// [Xsecurity(7)](https://manpages.debian.org/Xsecurity.7).
+fn entry(cookie: &[u8]) -> Vec<u8> {
+    let mut entry = vec![0xff, 0xff];
+    for field in [b"".as_slice(), b"", PROTOCOL.as_bytes(), cookie] {
+        // Fields are shorter than 64 KiB.
+        let _ = entry.write_all(&(field.len() as u16).to_be_bytes());
+        let _ = entry.write_all(field);
+    }
+    entry
+}
+
+/// The last line of what a server said.
+fn last_line(path: &std::path::Path) -> String {
+    let mut said = String::new();
+    let file = File::open(path).map(|file| file.take(REASON_MAX));
+    let _ = file.and_then(|mut file| file.read_to_string(&mut said));
+    let line = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+    line.unwrap_or("it ended without a reason").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tactus_testing::{Need, require, skip};
+
+    use super::*;
+
+    fn is_there(number: u32) -> bool {
+        [format!("/tmp/.X11-unix/X{number}"), format!("/tmp/.X{number}-lock")]
+            .iter()
+            .any(|path| Path::new(path).exists())
+    }
+
+    #[test]
+    fn a_server_ends_with_its_last_client_and_leaves_nothing() {
+        let Some(server) = require(Need::Display, Server::start(Image::OF_THE_PAPER)) else {
+            return;
+        };
+        let connection = server.connect().unwrap();
+        let (number, directory) = (server.number, server._directory.path().to_owned());
+        assert!(is_there(number) && directory.exists());
+        // Without the cookie, nobody connects.
+        let stream = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).unwrap();
+        let (stream, _) = DefaultStream::from_unix_stream(stream).unwrap();
+        assert!(RustConnection::connect_to_stream(stream, 0).is_err());
+        drop(connection);
+        drop(server);
+        assert!(!is_there(number) && !directory.exists());
+    }
+
+    #[test]
+    #[ignore = "the next test starts and kills it"]
+    fn a_server_that_waits() {
+        let Some(server) = require(Need::Display, Server::start(Image::OF_THE_PAPER)) else {
+            return;
+        };
+        let _connection = server.connect().unwrap();
+        println!("display {}", server.number);
+        std::thread::sleep(Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_server_ends_when_its_client_is_killed() {
+        let mut client = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--ignored", "--nocapture"])
+            .arg("operations::display::server::tests::a_server_that_waits")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(client.stdout.take().unwrap());
+        let line = output.lines().map_while(Result::ok).find(|line| line.contains("display "));
+        let number = line.and_then(|line| line.rsplit(' ').next()?.parse().ok());
+        client.kill().unwrap();
+        client.wait().unwrap();
+        let Some(number) = number else { return skip(Need::Display, "no Xvfb") };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while is_there(number) {
+            assert!(Instant::now() < deadline, "Xvfb {number} has not ended");
+            std::thread::sleep(STEP);
+        }
+    }
+}

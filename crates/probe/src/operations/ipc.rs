@@ -1,0 +1,160 @@
+//! Messages between a task and another process, which send in turn.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tactus_model::cost::{CostProbe, Operation as Word, Touch};
+use tactus_model::cpus::CpuList;
+use tactus_model::time::Nanos;
+use tactus_sys::fork::Fork;
+use tactus_sys::ipc::{self, Ends, Terms, Transport};
+use tactus_sys::shared_memory::SharedWords;
+use tactus_sys::{Errno, SysError, affinity};
+
+use super::memory::read;
+use super::partner::place;
+use super::{Operation, Unmeasurable};
+
+/// Sets up the messages of a task on `cpu` to a process there or on the next of `cpus`, and back.
+///
+/// The other process inherits the policy of the calling thread. Where both spin, each has a CPU of
+/// its own, and neither spins on once the other is gone.
+pub(super) fn open(
+    cost: &CostProbe,
+    cpu: u32,
+    cpus: &CpuList,
+) -> Result<Box<dyn Operation>, Unmeasurable> {
+    exchange(cost, place(cost, cpu, cpus)?, cost.touch)
+}
+
+/// Sets up messages with this content, to a process on the CPU `place` and back.
+fn exchange(
+    cost: &CostProbe,
+    place: u32,
+    content: impl Content,
+) -> Result<Box<dyn Operation>, Unmeasurable> {
+    let terms = Terms { size: cost.size.get() as usize, buffers: cost.buffers, wait: cost.wait };
+    match cost.operation {
+        Word::IpcVmsplice => start(ipc::vmsplice(terms), place, content),
+        Word::IpcUnixStream => start(ipc::unix_stream(terms), place, content),
+        Word::IpcUnixDatagram => start(ipc::unix_datagram(terms), place, content),
+        Word::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), place, content),
+        Word::IpcTcp => start(ipc::tcp(terms), place, content),
+        Word::IpcUdp => start(ipc::udp(terms), place, content),
+        Word::IpcMessageQueue => start(ipc::message_queue(terms), place, content),
+        Word::IpcMemfd => start(ipc::memfd(terms), place, content),
+        Word::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), place, content),
+        Word::IpcSharedMemory => start(ipc::shared_memory(terms), place, content),
+        Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), place, content),
+        Word::IpcIoUring => start(ipc::io_uring(terms), place, content),
+        _ => start(ipc::pipe(terms), place, content),
+    }
+}
+
+/// What is in messages.
+trait Content: Copy + 'static {
+    /// Writes the next message.
+    fn write(&mut self, message: &mut [u8]);
+
+    /// Reads the next message; returns whether it is the expected one.
+    fn read(&mut self, message: &[u8]) -> bool;
+}
+
+impl Content for Touch {
+    fn write(&mut self, message: &mut [u8]) {
+        if self.writes() {
+            black_box(message).fill(1);
+        }
+    }
+
+    fn read(&mut self, message: &[u8]) -> bool {
+        if self.reads() {
+            let rest = message.as_chunks::<8>().1;
+            black_box((
+                read(message),
+                rest.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)),
+            ));
+        }
+        true
+    }
+}
+
+/// A side.
+struct Correspondent<T, C> {
+    end: T,
+    content: C,
+}
+
+impl<T: Transport, C: Content> Correspondent<T, C> {
+    fn send(&mut self) -> Result<(), SysError> {
+        self.content.write(self.end.buffer()?);
+        self.end.publish()?;
+        self.end.notify()
+    }
+
+    fn receive(&mut self) -> Result<(), SysError> {
+        let is_expected = self.content.read(self.end.wait()?);
+        self.end.release()?;
+        is_expected.then_some(()).ok_or(SysError::new("message", Errno::BADMSG))
+    }
+
+    /// Answers every message, until it fails. It allocates nothing: it runs in a copy of a process.
+    fn answer(&mut self, cpus: &CpuList, failure: &AtomicU64) {
+        let mut done = affinity::set(cpus);
+        while done.is_ok() {
+            done = self.receive().and_then(|()| self.send());
+        }
+        if let Err(error) = done {
+            failure.store(error.errno.raw_os_error() as u64, Ordering::Relaxed);
+        }
+        self.end.hang_up();
+    }
+}
+
+/// The task's side.
+struct Messages<T, C> {
+    correspondent: Correspondent<T, C>,
+    /// Killed on drop.
+    partner: Fork,
+}
+
+fn start<T: Transport + 'static, C: Content>(
+    ends: Ends<T>,
+    place: u32,
+    content: C,
+) -> Result<Box<dyn Operation>, Unmeasurable> {
+    let [end, theirs] = ends?;
+    let mut theirs = Correspondent { end: theirs, content };
+    let cpus: CpuList = std::iter::once(place).collect();
+    let failure = Arc::new(SharedWords::create(1)?);
+    let reported = failure.clone();
+    // The other end is closed here, so a task that waits learns when its partner ends.
+    let partner = Fork::start(move || theirs.answer(&cpus, &reported.words()[0]))?;
+    let mut messages = Messages { correspondent: Correspondent { end, content }, partner };
+    // The first is answered once the partner is on its CPU. The second of fresh ones is the first
+    // that is like all others.
+    messages.run(4).map_err(|error| match failure.words()[0].load(Ordering::Relaxed) {
+        0 => Unmeasurable::from(error),
+        errno => Unmeasurable::Partner(Errno::from_raw_os_error(errno as i32)),
+    })?;
+    Ok(Box::new(messages))
+}
+
+impl<T: Transport, C: Content> Operation for Messages<T, C> {
+    /// Half of them are answers.
+    fn run(&mut self, times: u32) -> Result<(), SysError> {
+        for _ in 0..times / 2 {
+            self.correspondent.send()?;
+            self.correspondent.receive()?;
+        }
+        Ok(())
+    }
+
+    fn time_of_others(&self) -> Nanos {
+        self.partner.cpu_time()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+use tactus_model::bytes::Bytes;
+use tactus_model::cost::{Buffers, Family, PartnerCpu, Wait};
+use tactus_model::experiment::{Experiment, Overrides};
+use tactus_testing::{Need, skip};
+
+use super::*;
+
+/// Numbered messages: each byte depends on the number of its message and on its place.
+#[derive(Clone, Copy, Default)]
+struct Numbered {
+    written: u64,
+    read: u64,
+}
+
+impl Numbered {
+    fn byte(number: u64, at: usize) -> u8 {
+        number.wrapping_mul(31).wrapping_add(at as u64 / 7) as u8
+    }
+}
+
+impl Content for Numbered {
+    fn write(&mut self, message: &mut [u8]) {
+        self.written += 1;
+        for (at, byte) in message.iter_mut().enumerate() {
+            *byte = Self::byte(self.written, at);
+        }
+    }
+
+    fn read(&mut self, message: &[u8]) -> bool {
+        self.read += 1;
+        message.iter().enumerate().all(|(at, byte)| *byte == Self::byte(self.read, at))
+    }
+}
+
+/// Messages that are never the expected ones.
+#[derive(Clone, Copy)]
+struct Wrong;
+
+impl Content for Wrong {
+    fn write(&mut self, _: &mut [u8]) {}
+
+    fn read(&mut self, _: &[u8]) -> bool {
+        false
+    }
+}
+
+fn cost(operation: Word) -> CostProbe {
+    let text = format!("[settings]\nprobe = \"cost\"\noperation = \"{operation}\"\nsize = \"64B\"");
+    let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+    plan.cells[0].probe.cost().unwrap().clone()
+}
+
+fn transports() -> impl Iterator<Item = Word> {
+    let all = Word::ALL.iter().copied();
+    all.filter(|operation| operation.traits().family == Family::Ipc)
+}
+
+fn cpus() -> (u32, CpuList) {
+    let cpus = affinity::get().unwrap();
+    let first = cpus.iter().next().unwrap();
+    (first, cpus)
+}
+
+/// Sends numbered messages, unless this machine does not permit it.
+fn check(cost: &CostProbe, messages: u32) {
+    let (cpu, cpus) = cpus();
+    let exchanged = place(cost, cpu, &cpus)
+        .and_then(|place| exchange(cost, place, Numbered::default()))
+        .and_then(|mut operation| Ok(operation.run(messages)?));
+    match exchanged {
+        Ok(()) => {}
+        // Containers forbid some transports, and small machines some sizes.
+        Err(error) if is_refusal(&error) => {
+            skip(Need::Machine, format!("{} of {}: {error}", cost.operation, cost.size));
+        }
+        Err(error) => panic!("{cost:?}: {error}"),
+    }
+}
+
+fn is_refusal(error: &Unmeasurable) -> bool {
+    match error {
+        Unmeasurable::OneCpu | Unmeasurable::Partner(Errno::PERM | Errno::NOSYS) => true,
+        Unmeasurable::System(SysError { call: "io_uring_setup" | "mq_open", .. }) => true,
+        Unmeasurable::System(error) => [Errno::MSGSIZE, Errno::NOBUFS].contains(&error.errno),
+        _ => false,
+    }
+}
+
+#[test]
+fn every_transport_delivers_every_byte_of_every_message() {
+    for operation in transports() {
+        for size in [1, 64, 4_097, 65_507] {
+            for buffers in [Buffers::Recycled, Buffers::Fresh] {
+                check(&CostProbe { size: Bytes::new(size), buffers, ..cost(operation) }, 6);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_transport_delivers_to_a_side_that_spins() {
+    for operation in transports() {
+        for size in [1, 9_000] {
+            let size = Bytes::new(size);
+            let (wait, partner_cpu) = (Wait::Spin, PartnerCpu::Other);
+            check(&CostProbe { size, wait, partner_cpu, ..cost(operation) }, 6);
+        }
+    }
+}
+
+#[test]
+fn streams_and_memory_carry_long_messages() {
+    let packets =
+        [Word::IpcUnixDatagram, Word::IpcUnixSeqpacket, Word::IpcUdp, Word::IpcMessageQueue];
+    for operation in transports().filter(|operation| !packets.contains(operation)) {
+        check(&CostProbe { size: Bytes::new(4 << 20), ..cost(operation) }, 4);
+    }
+}
+
+#[test]
+fn a_message_that_is_too_long_for_a_packet_is_an_error_with_a_fix() {
+    let (cpu, cpus) = cpus();
+    let cost = CostProbe { size: Bytes::new(100_000), ..cost(Word::IpcUdp) };
+    let error = open(&cost, cpu, &cpus).err().unwrap();
+    assert!(error.hint().is_some_and(|hint| hint.contains("smaller size")), "{error}");
+}
+
+#[test]
+fn a_partner_that_fails_is_not_awaited() {
+    for operation in transports() {
+        let (cpu, _) = cpus();
+        match exchange(&cost(operation), cpu, Wrong) {
+            Ok(_) => panic!("{operation}"),
+            Err(error) if is_refusal(&error) => {}
+            Err(error) => assert_eq!(error, Unmeasurable::Partner(Errno::BADMSG), "{operation}"),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Where the other side of an operation runs.
+
+use tactus_model::cost::{CostProbe, Operation as Word, PartnerCpu};
+use tactus_model::cpus::CpuList;
+
+use super::Unmeasurable;
+
+/// The CPU of the partner of a task on `cpu`: that one, or the next of `cpus`.
+pub(super) fn place(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<u32, Unmeasurable> {
+    // A yield gives up only its own CPU.
+    let is_same = cost.partner_cpu == PartnerCpu::Same || cost.operation == Word::Yield;
+    match is_same {
+        true => Ok(cpu),
+        false => next(cpu, cpus).ok_or(Unmeasurable::OneCpu),
+    }
+}
+
+/// The CPU after `cpu`, from the beginning after the last; `None` if there is no other.
+fn next(cpu: u32, cpus: &CpuList) -> Option<u32> {
+    let after = cpus.iter().find(|other| *other > cpu);
+    after.or_else(|| cpus.iter().next()).filter(|other| *other != cpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_partner_has_the_next_cpu_if_there_is_one() {
+        let cpus: CpuList = [0, 2, 5].into_iter().collect();
+        assert_eq!([0, 2, 5].map(|cpu| next(cpu, &cpus)), [Some(2), Some(5), Some(0)]);
+        assert_eq!(next(2, &std::iter::once(2).collect()), None);
+    }
+}

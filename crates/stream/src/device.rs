@@ -1,0 +1,289 @@
+//! The queue of a device: what is delivered when, and what is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tactus_model::time::Nanos;
+
+use crate::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, Place, StreamId};
+use crate::receipt::{Evidence, Outcome, Receipt};
+
+/// From an instant on, nothing of earlier epochs of a branch is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Whose branch.
+    pub client: ClientId,
+    /// The branch.
+    pub branch: BranchId,
+    /// The epoch that begins.
+    pub epoch: Epoch,
+    /// From when on.
+    pub at: Moment,
+}
+
+impl Cut {
+    /// Whether an item is cut.
+    pub fn applies_to<P>(&self, item: &Item<P>) -> bool {
+        item.client == self.client
+            && item.branch == self.branch
+            && item.epoch < self.epoch
+            && item.due >= self.at
+    }
+}
+
+/// How a delivery went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// When it began.
+    pub began: Moment,
+    /// When it had ended.
+    pub ended: Moment,
+    /// Whether the device took the item.
+    pub taken: bool,
+    /// How far the times can be trusted.
+    pub evidence: Evidence,
+}
+
+/// The items that wait for a device, and the one that it is being given.
+///
+/// Every item that was [pushed](Self::push) gets one receipt: from [`Self::take_due`],
+/// [`Self::settle`], [`Self::cut`], [`Self::close`] or [`Self::end`].
+#[derive(Clone, Debug)]
+pub struct Device<P> {
+    queue: BTreeMap<Place, Item<P>>,
+    stopped: BTreeSet<StreamId>,
+    /// The receipt that the item in delivery gets if nobody settles it.
+    unsettled: Option<Receipt>,
+    lead: Nanos,
+}
+
+impl<P> Device<P> {
+    /// A device that must get each item this long before its time.
+    pub const fn new(lead: Nanos) -> Self {
+        Self { queue: BTreeMap::new(), stopped: BTreeSet::new(), unsettled: None, lead }
+    }
+
+    /// The number of items that wait.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Adds an item, or returns the receipt of one whose stream has stopped.
+    ///
+    /// An item that is already due is the next to be delivered.
+    pub fn push(&mut self, item: Item<P>) -> Option<Receipt> {
+        if self.stopped.contains(&item.stream) {
+            return Some(Receipt::undelivered(&item, Outcome::Stopped));
+        }
+        let replaced = self.queue.insert(item.place(), item);
+        // The desk accepts each number of a client once.
+        replaced.map(|item| Receipt::undelivered(&item, Outcome::Failed))
+    }
+
+    /// When to look for due items; `None` while none waits.
+    pub fn next(&self) -> Option<Moment> {
+        let (place, _) = self.queue.first_key_value()?;
+        let at = place.due.as_nanos().saturating_sub(self.lead.as_nanos());
+        Some(Moment::from_nanos(at))
+    }
+
+    /// The item to deliver now, if one is due. [`Self::settle`] says how that went; until then no
+    /// other item is taken.
+    ///
+    /// Adds the receipts of items that are too late.
+    pub fn take_due(&mut self, now: Moment, receipts: &mut Vec<Receipt>) -> Option<Item<P>> {
+        let reached = now + self.lead;
+        while self.unsettled.is_none()
+            && let Some(first) = self.queue.first_entry()
+            && first.key().due <= reached
+        {
+            let item = first.remove();
+            let lateness = reached - item.due;
+            if item.if_late.tolerance().is_none_or(|tolerance| lateness <= tolerance) {
+                self.unsettled = Some(Receipt::undelivered(&item, Outcome::Unknown));
+                return Some(item);
+            }
+            receipts.push(Receipt::undelivered(&item, Outcome::Late));
+            if matches!(item.if_late, IfLate::Stop(_)) {
+                self.stopped.insert(item.stream);
+                self.remove(|other| other.stream == item.stream, Outcome::Stopped, receipts);
+            }
+        }
+        None
+    }
+
+    /// The receipt of the item in delivery; `None` if there is none.
+    pub fn settle(&mut self, delivery: Delivery) -> Option<Receipt> {
+        let Delivery { began, ended, taken, evidence } = delivery;
+        let outcome = if taken { Outcome::Delivered } else { Outcome::Failed };
+        let receipt = self.unsettled.take()?;
+        Some(Receipt { began: Some(began), ended: Some(ended), outcome, evidence, ..receipt })
+    }
+
+    /// Removes the items that are cut.
+    pub fn cut(&mut self, cut: &Cut, receipts: &mut Vec<Receipt>) {
+        let first = Place { due: cut.at, client: ClientId(0), sequence: 0 };
+        let later = self.queue.split_off(&first);
+        self.keep(later, |item| !cut.applies_to(item), Outcome::Cut, receipts);
+    }
+
+    /// Whether a late item has stopped the stream.
+    pub fn has_stopped(&self, stream: StreamId) -> bool {
+        self.stopped.contains(&stream)
+    }
+
+    /// Lets items of a stopped stream be delivered again.
+    pub fn resume(&mut self, stream: StreamId) {
+        self.stopped.remove(&stream);
+    }
+
+    /// Removes the items of a stream that is closed.
+    pub fn close(&mut self, stream: StreamId, receipts: &mut Vec<Receipt>) {
+        self.stopped.remove(&stream);
+        self.remove(|item| item.stream == stream, Outcome::Closed, receipts);
+    }
+
+    /// Removes everything. An item in delivery that nobody has settled may have come out.
+    pub fn end(&mut self, receipts: &mut Vec<Receipt>) {
+        receipts.extend(self.unsettled.take());
+        self.remove(|_| true, Outcome::Ended, receipts);
+    }
+
+    fn remove(
+        &mut self,
+        goes: impl Fn(&Item<P>) -> bool,
+        outcome: Outcome,
+        receipts: &mut Vec<Receipt>,
+    ) {
+        let all = std::mem::take(&mut self.queue);
+        self.keep(all, |item| !goes(item), outcome, receipts);
+    }
+
+    /// Puts back the items that stay; the others get a receipt.
+    fn keep(
+        &mut self,
+        items: BTreeMap<Place, Item<P>>,
+        stays: impl Fn(&Item<P>) -> bool,
+        outcome: Outcome,
+        receipts: &mut Vec<Receipt>,
+    ) {
+        let (stay, go): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            items.into_iter().partition(|(_, item)| stays(item));
+        receipts.extend(go.values().map(|item| Receipt::undelivered(item, outcome)));
+        self.queue.extend(stay);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn at(ms: u64) -> Moment {
+        Moment::from_nanos(ms * MS)
+    }
+
+    fn item(sequence: u64, due: u64) -> Item<()> {
+        Item {
+            client: ClientId(1),
+            sequence,
+            stream: StreamId(1),
+            branch: BranchId(0),
+            epoch: Epoch(0),
+            due: at(due),
+            if_late: IfLate::Deliver,
+            payload: (),
+        }
+    }
+
+    fn done(began: u64) -> Delivery {
+        Delivery { began: at(began), ended: at(began), taken: true, evidence: Evidence::Virtual }
+    }
+
+    /// Delivers what is due, and returns the numbers delivered and the outcomes of all receipts.
+    fn run(device: &mut Device<()>, now: u64) -> (Vec<u64>, Vec<(u64, Outcome)>) {
+        let (mut delivered, mut receipts) = (Vec::new(), Vec::new());
+        while let Some(item) = device.take_due(at(now), &mut receipts) {
+            delivered.push(item.sequence);
+            receipts.extend(device.settle(done(now)));
+        }
+        (delivered, receipts.iter().map(|receipt| (receipt.sequence, receipt.outcome)).collect())
+    }
+
+    #[test]
+    fn items_come_in_the_order_of_their_times_then_as_submitted() {
+        let mut device = Device::new(Nanos::ZERO);
+        for (sequence, due) in [(0, 3), (1, 1), (2, 3), (3, 2)] {
+            assert_eq!(device.push(item(sequence, due)), None);
+        }
+        assert_eq!(device.next(), Some(at(1)));
+        assert_eq!(run(&mut device, 2).0, [1, 3]);
+        assert_eq!(run(&mut device, 3).0, [0, 2]);
+        assert_eq!(device.next(), None);
+    }
+
+    #[test]
+    fn a_device_with_a_lead_gets_items_early() {
+        let mut device = Device::new(Nanos::from_millis(2));
+        device.push(item(0, 5));
+        device.push(Item { if_late: IfLate::Drop(Nanos::ZERO), ..item(1, 5) });
+        assert_eq!(device.next(), Some(at(3)));
+        assert_eq!(run(&mut device, 3).0, [0, 1], "neither is late");
+    }
+
+    #[test]
+    fn late_items_are_delivered_dropped_or_stop_their_stream() {
+        let mut device = Device::new(Nanos::ZERO);
+        let tolerance = Nanos::from_millis(2);
+        device.push(item(0, 1));
+        device.push(Item { if_late: IfLate::Drop(tolerance), ..item(1, 1) });
+        device.push(Item { if_late: IfLate::Drop(tolerance), ..item(2, 3) });
+        device.push(Item { if_late: IfLate::Stop(tolerance), ..item(3, 2) });
+        device.push(item(4, 9));
+        let (delivered, outcomes) = run(&mut device, 5);
+        assert_eq!(delivered, [0]);
+        let found: BTreeMap<u64, Outcome> = outcomes.into_iter().collect();
+        let wanted = [
+            (0, Outcome::Delivered),
+            (1, Outcome::Late),
+            (2, Outcome::Stopped),
+            (3, Outcome::Late),
+            (4, Outcome::Stopped),
+        ];
+        assert_eq!(found, wanted.into_iter().collect());
+        assert!(device.has_stopped(StreamId(1)));
+        assert_eq!(device.push(item(5, 9)).unwrap().outcome, Outcome::Stopped);
+        device.resume(StreamId(1));
+        assert_eq!(device.push(item(6, 9)), None);
+    }
+
+    #[test]
+    fn a_cut_takes_earlier_epochs_from_its_instant_on() {
+        let mut device = Device::new(Nanos::ZERO);
+        device.push(item(0, 1));
+        device.push(item(1, 2));
+        device.push(Item { branch: BranchId(7), ..item(2, 2) });
+        device.push(Item { epoch: Epoch(1), ..item(3, 2) });
+        device.push(Item { client: ClientId(2), ..item(4, 2) });
+        let cut = Cut { client: ClientId(1), branch: BranchId(0), epoch: Epoch(1), at: at(2) };
+        let mut receipts = Vec::new();
+        device.cut(&cut, &mut receipts);
+        assert_eq!((receipts.len(), receipts[0].sequence), (1, 1));
+        assert_eq!(receipts[0].outcome, Outcome::Cut);
+        assert_eq!(run(&mut device, 2).0, [0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn an_item_in_delivery_is_unknown_if_the_server_ends() {
+        let mut device = Device::new(Nanos::ZERO);
+        device.push(item(0, 1));
+        device.push(item(1, 1));
+        let mut receipts = Vec::new();
+        assert!(device.take_due(at(1), &mut receipts).is_some());
+        assert!(device.take_due(at(1), &mut receipts).is_none(), "one at a time");
+        device.end(&mut receipts);
+        let outcomes: Vec<Outcome> = receipts.iter().map(|receipt| receipt.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Unknown, Outcome::Ended]);
+        assert_eq!(device.settle(done(1)), None);
+    }
+}

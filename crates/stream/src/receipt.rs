@@ -1,0 +1,95 @@
+//! The answer to an item.
+
+use serde::{Deserialize, Serialize};
+
+use crate::item::{ClientId, Item, Moment, StreamId};
+
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The device took it.
+    Delivered,
+    /// The device refused it.
+    Failed,
+    /// It was later than its policy tolerates.
+    Late,
+    /// Its stream had stopped for a late item.
+    Stopped,
+    /// Its branch was cut before its time.
+    Cut,
+    /// Its stream was closed, or its client had gone.
+    Closed,
+    /// The server ended first.
+    Ended,
+    /// The delivery began, and its end was not seen: the item may have come out.
+    Unknown,
+}
+
+impl Outcome {
+    /// All outcomes.
+    pub const ALL: [Self; 8] = [
+        Self::Delivered,
+        Self::Failed,
+        Self::Late,
+        Self::Stopped,
+        Self::Cut,
+        Self::Closed,
+        Self::Ended,
+        Self::Unknown,
+    ];
+}
+
+/// How far the times of a receipt can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// It was not delivered, so there are no times.
+    None,
+    /// Virtual time: exact by construction.
+    Virtual,
+    /// Clock readings of the server right before and after the call that hands the item over. What
+    /// the kernel and the device do after it is not included.
+    Call,
+    /// A time stamp that the kernel took when the item left.
+    Kernel,
+    /// A position of the device's own clock, converted by the observed relation of both clocks.
+    DeviceClock,
+}
+
+/// What became of an item, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Who submitted the item.
+    pub client: ClientId,
+    /// The item's number among those of its client.
+    pub sequence: u64,
+    /// The stream it was for.
+    pub stream: StreamId,
+    /// When it was due.
+    pub due: Moment,
+    /// When its delivery began; `None` if it was never begun.
+    pub began: Option<Moment>,
+    /// When its delivery had ended; `None` if it never did.
+    pub ended: Option<Moment>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// How far the times can be trusted.
+    pub evidence: Evidence,
+}
+
+impl Receipt {
+    /// The receipt of an item that was not delivered.
+    pub const fn undelivered<P>(item: &Item<P>, outcome: Outcome) -> Self {
+        Self {
+            client: item.client,
+            sequence: item.sequence,
+            stream: item.stream,
+            due: item.due,
+            began: None,
+            ended: None,
+            outcome,
+            evidence: Evidence::None,
+        }
+    }
+}

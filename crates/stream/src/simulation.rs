@@ -1,0 +1,269 @@
+//! A server in virtual time.
+//!
+//! Time stands still until every client has submitted what it may, and then goes on to the next
+//! instant at which something happens. So items are never late, and what devices get depends only
+//! on the scripts of the clients: not on the order in which clients come, nor on how far ahead they
+//! may submit.
+
+use std::collections::BTreeMap;
+
+use tactus_model::random::SplitMix64;
+use tactus_model::time::Nanos;
+
+use crate::desk::{Accepted, Desk, DeviceId, Limits, Refusal};
+use crate::device::{Cut, Delivery, Device};
+use crate::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
+use crate::receipt::{Evidence, Receipt};
+
+/// What a client wants delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note<P> {
+    /// When.
+    pub due: Moment,
+    /// Where.
+    pub stream: StreamId,
+    /// For which branch.
+    pub branch: BranchId,
+    /// What.
+    pub payload: P,
+}
+
+/// A client cuts a branch, and plays something else from there on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change<P> {
+    /// When the client decides it: at the latest, the instant of the cut.
+    pub decided: Moment,
+    /// The branch.
+    pub branch: BranchId,
+    /// From when on.
+    pub at: Moment,
+    /// What is delivered instead.
+    pub instead: Vec<Note<P>>,
+}
+
+/// What a client does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script<P> {
+    /// Its streams, with their devices.
+    pub streams: Vec<(StreamId, DeviceId)>,
+    /// What it has from the beginning.
+    pub notes: Vec<Note<P>>,
+    /// What it changes, in the order of the decisions.
+    pub changes: Vec<Change<P>>,
+}
+
+/// What a simulation yields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Played<P> {
+    /// What each device got and when, in order.
+    pub devices: BTreeMap<DeviceId, Vec<(Moment, ClientId, P)>>,
+    /// All receipts, as they came.
+    pub receipts: Vec<Receipt>,
+    /// The items that were accepted.
+    pub accepted: u64,
+}
+
+/// Plays scripts to their end. The order in which clients come, and how much each submits at a
+/// time, is drawn from `seed`.
+///
+/// # Errors
+/// Fails if a script breaks a rule of the [`Desk`].
+pub fn play<P: Clone>(
+    scripts: &[Script<P>],
+    limits: Limits,
+    seed: u64,
+) -> Result<Played<P>, Refusal> {
+    let mut simulation = Simulation::new(scripts, limits)?;
+    let mut random = SplitMix64::new(seed);
+    loop {
+        simulation.decide()?;
+        simulation.submit_all(&mut random)?;
+        simulation.deliver();
+        if simulation.read() {
+            // There may be room for more items of this instant.
+            continue;
+        }
+        match simulation.next() {
+            Some(next) => simulation.now = next,
+            None => return Ok(simulation.end()),
+        }
+    }
+}
+
+struct Simulation<'a, P> {
+    now: Moment,
+    desk: Desk,
+    devices: BTreeMap<DeviceId, Device<P>>,
+    players: Vec<Player<'a, P>>,
+    played: Played<P>,
+    /// How many receipts the clients have read.
+    read: usize,
+}
+
+/// A client of the simulation.
+struct Player<'a, P> {
+    client: ClientId,
+    /// What it has not submitted yet, by time and then as written.
+    pending: BTreeMap<(Moment, u64), (Epoch, Note<P>)>,
+    /// The changes that it has not decided yet.
+    changes: &'a [Change<P>],
+    epochs: BTreeMap<BranchId, Epoch>,
+    written: u64,
+    submitted: u64,
+    /// From when on its next item is accepted.
+    blocked_until: Option<Moment>,
+}
+
+impl<P: Clone> Player<'_, P> {
+    fn write(&mut self, note: &Note<P>) {
+        let epoch = self.epochs.get(&note.branch).copied().unwrap_or_default();
+        self.pending.insert((note.due, self.written), (epoch, note.clone()));
+        self.written += 1;
+    }
+
+    /// The next item to submit.
+    fn first(&self) -> Option<Item<P>> {
+        let (_, (epoch, note)) = self.pending.first_key_value()?;
+        Some(Item {
+            client: self.client,
+            sequence: self.submitted,
+            stream: note.stream,
+            branch: note.branch,
+            epoch: *epoch,
+            due: note.due,
+            if_late: IfLate::Drop(Nanos::ZERO),
+            payload: note.payload.clone(),
+        })
+    }
+}
+
+impl<'a, P: Clone> Simulation<'a, P> {
+    fn new(scripts: &'a [Script<P>], limits: Limits) -> Result<Self, Refusal> {
+        let mut desk = Desk::new(limits);
+        let mut devices = BTreeMap::new();
+        let mut players = Vec::new();
+        for script in scripts {
+            let client = desk.enter();
+            for (stream, device) in &script.streams {
+                desk.open(client, *stream, *device)?;
+                devices.entry(*device).or_insert_with(|| Device::new(Nanos::ZERO));
+            }
+            let mut player = Player {
+                client,
+                pending: BTreeMap::new(),
+                changes: &script.changes,
+                epochs: BTreeMap::new(),
+                written: 0,
+                submitted: 0,
+                blocked_until: None,
+            };
+            script.notes.iter().for_each(|note| player.write(note));
+            players.push(player);
+        }
+        let played = Played { devices: BTreeMap::new(), receipts: Vec::new(), accepted: 0 };
+        Ok(Self { now: Moment::from_nanos(0), desk, devices, players, played, read: 0 })
+    }
+
+    /// Makes the changes that are decided by now.
+    fn decide(&mut self) -> Result<(), Refusal> {
+        for player in &mut self.players {
+            while let Some((change, later)) = player.changes.split_first()
+                && change.decided <= self.now
+            {
+                player.changes = later;
+                let epoch = player.epochs.entry(change.branch).or_default();
+                *epoch = epoch.next();
+                let (client, branch) = (player.client, change.branch);
+                let cut = Cut { client, branch, epoch: *epoch, at: change.at };
+                for device in self.desk.cut(&cut)? {
+                    if let Some(device) = self.devices.get_mut(&device) {
+                        device.cut(&cut, &mut self.played.receipts);
+                    }
+                }
+                change.instead.iter().for_each(|note| player.write(note));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets clients submit, in random order, until none can.
+    fn submit_all(&mut self, random: &mut SplitMix64) -> Result<(), Refusal> {
+        let mut able: Vec<usize> = (0..self.players.len()).collect();
+        while !able.is_empty() {
+            random.shuffle(&mut able);
+            let mut left = Vec::new();
+            for index in able {
+                let most = random.below(8) + 1;
+                if self.submit(index, most)? {
+                    left.push(index);
+                }
+            }
+            able = left;
+        }
+        Ok(())
+    }
+
+    /// Lets a client submit at most so many items; whether it may have more to submit.
+    fn submit(&mut self, index: usize, most: u64) -> Result<bool, Refusal> {
+        let player = &mut self.players[index];
+        player.blocked_until = None;
+        for _ in 0..most {
+            let Some(item) = player.first() else { return Ok(false) };
+            match self.desk.submit(item, self.now) {
+                Ok(Accepted::Queued(device, item)) => {
+                    let device = self.devices.get_mut(&device);
+                    let answered = device.and_then(|device| device.push(item));
+                    self.played.receipts.extend(answered);
+                }
+                Ok(Accepted::Answered(receipt)) => self.played.receipts.push(receipt),
+                Err(Refusal::TooFarAhead { from, .. }) => {
+                    player.blocked_until = Some(from);
+                    return Ok(false);
+                }
+                Err(refusal) if refusal.is_transient() => return Ok(false),
+                Err(refusal) => return Err(refusal),
+            }
+            player.pending.pop_first();
+            player.submitted += 1;
+            self.played.accepted += 1;
+        }
+        Ok(true)
+    }
+
+    /// Delivers what is due now.
+    fn deliver(&mut self) {
+        let now = self.now;
+        for (id, device) in &mut self.devices {
+            while let Some(item) = device.take_due(now, &mut self.played.receipts) {
+                let got = (now, item.client, item.payload);
+                self.played.devices.entry(*id).or_default().push(got);
+                let evidence = Evidence::Virtual;
+                let done = Delivery { began: now, ended: now, taken: true, evidence };
+                self.played.receipts.extend(device.settle(done));
+            }
+        }
+    }
+
+    /// Lets clients read their receipts; whether there were any.
+    fn read(&mut self) -> bool {
+        let unread = &self.played.receipts[self.read..];
+        unread.iter().for_each(|receipt| self.desk.read(receipt.client, 1));
+        self.read += unread.len();
+        !unread.is_empty()
+    }
+
+    /// The next instant at which something happens.
+    fn next(&self) -> Option<Moment> {
+        let devices = self.devices.values().filter_map(Device::next);
+        let blocked = self.players.iter().filter_map(|player| player.blocked_until);
+        let changes = self.players.iter().filter_map(|player| player.changes.first());
+        devices.chain(blocked).chain(changes.map(|change| change.decided)).min()
+    }
+
+    fn end(mut self) -> Played<P> {
+        for device in self.devices.values_mut() {
+            device.end(&mut self.played.receipts);
+        }
+        self.played
+    }
+}

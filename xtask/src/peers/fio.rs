@@ -1,0 +1,71 @@
+//! Rows against `fio`, which prints percentiles of its reads.
+//!
+//! Both sides read a file of the same size in order, from the page cache, under a real-time policy
+//! on one CPU. fio makes its file in a run of its own, so that the measured one finds it there.
+
+use std::process::Command;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::{Allowed, Bench, Program, Row, output};
+
+const FIO: Program = Program { command: "fio", package: "fio" };
+const PAIRS: usize = 12;
+const ALLOWED: Allowed = Allowed::Within(0.10);
+const CPU: &str = "1";
+const PRIORITY: &str = "20";
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "file read 64 KiB, warm",
+        peer: FIO,
+        pairs: PAIRS,
+        allowed: ALLOWED,
+        ours: |bench| by_tactus(bench, "file-read", "64KiB"),
+        theirs: |bench| by_fio(bench, "psync", "64k"),
+    },
+    Row {
+        name: "file read 1 MiB, warm",
+        peer: FIO,
+        pairs: PAIRS,
+        allowed: ALLOWED,
+        ours: |bench| by_tactus(bench, "file-read", "1MiB"),
+        theirs: |bench| by_fio(bench, "psync", "1m"),
+    },
+    Row {
+        name: "file io_uring 64 KiB, warm",
+        peer: FIO,
+        pairs: PAIRS,
+        allowed: ALLOWED,
+        ours: |bench| by_tactus(bench, "file-uring", "64KiB"),
+        theirs: |bench| by_fio(bench, "io_uring", "64k"),
+    },
+];
+
+fn by_tactus(bench: &Bench, operation: &str, size: &str) -> anyhow::Result<f64> {
+    let policy = format!("fifo:{PRIORITY}");
+    let directory = bench.folder.to_str().context("the temporary directory has an odd name")?;
+    let settings = ["--operation", operation, "--size", size, "--cache", "warm"];
+    let place = ["--directory", directory, "--policy", &policy, "--cpus", CPU];
+    bench.tactus(&[&settings[..], &place].concat())
+}
+
+/// The median duration of a read, in nanoseconds.
+fn by_fio(bench: &Bench, engine: &str, size: &str) -> anyhow::Result<f64> {
+    let file = format!("--filename={}", bench.folder.join("fio").display());
+    let (engine, size) = (format!("--ioengine={engine}"), format!("--bs={size}"));
+    let job = ["--name=read", "--size=16M", &file, &size, "--thread", "--output-format=json"];
+    output(Command::new("fio").args(job).args(["--rw=write", "--end_fsync=1"]))?;
+    let mut command = Command::new("chrt");
+    command
+        .args(["--fifo", PRIORITY, "taskset", "--cpu-list", CPU, "fio"])
+        .args(job)
+        .args([&engine, "--rw=read", "--invalidate=0", "--time_based", "--runtime=300ms"])
+        // The whole duration of a read: fio calls only a part of it completion.
+        .args(["--lat_percentiles=1", "--clat_percentiles=0", "--percentile_list=50"]);
+    let text = output(&mut command)?;
+    let found: Value = serde_json::from_str(&text).with_context(|| format!("fio: {text}"))?;
+    let median = found.pointer("/jobs/0/read/lat_ns/percentile/50.000000").and_then(Value::as_f64);
+    median.with_context(|| format!("fio: no median in {text}"))
+}
