@@ -1,7 +1,7 @@
 //! The description of a pipeline: its TOML form.
 
 use tactus_model::cell::{Cell, Inconsistent};
-use tactus_model::cost::{Operation, Parameter, Times};
+use tactus_model::cost::{Family, Operation, Parameter, Times};
 use tactus_model::experiment::{DEFAULTS, Experiment};
 use tactus_model::format::quoted;
 use tactus_model::limits::{PIPELINE_STAGES, PIPELINE_STEPS};
@@ -453,7 +453,9 @@ fn step(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
         .values("times")
         .is_none_or(|times| times[0].parse::<Times>().is_ok_and(|times| times.get().is_none()))
     {
-        layer.set("times", vec!["1".to_owned()]).map_err(|reason| place.error(reason))?;
+        // A message is answered.
+        let least = if operation.traits().family == Family::Ipc { "2" } else { "1" };
+        layer.set("times", vec![least.to_owned()]).map_err(|reason| place.error(reason))?;
     }
     match operation {
         // Nobody else is there to yield to.
@@ -599,6 +601,10 @@ mod tests {
         check_refused(
             &stage("do = [{ operation = \"fault\", times = 0 }]"),
             "`0` is not a number of",
+        );
+        check_refused(
+            &stage("do = [{ operation = \"ipc-tcp\", times = 3 }]"),
+            "whose messages are answered; write an even number",
         );
         check_refused(&stage("do = [\"yield\"]"), "nothing without a partner");
         let second = |more: &str| stage(&format!("[[stage]]\nname = \"b\"\n{more}"));
