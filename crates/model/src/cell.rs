@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block_requests::BlockRequests;
 use crate::bytes::Bytes;
-use crate::cost::{CostProbe, Operation, Parameter, PartnerCpu};
+use crate::cost::{CostProbe, Family, Operation, Parameter, PartnerCpu};
 use crate::frames::Rate;
 use crate::guest::Guest;
 use crate::interrupted::{Dirt, Interrupted};
@@ -159,6 +159,16 @@ pub enum Inconsistent {
         /// The bytes of a sample.
         least: Bytes,
     },
+    /// Messages are sent in turn.
+    #[error(
+        "times = {times} does not apply to operation = \"{operation}\", whose messages are answered; write an even number"
+    )]
+    OddMessages {
+        /// The number of messages.
+        times: u32,
+        /// The operation.
+        operation: Operation,
+    },
     /// The kernel neither pins a deadline thread nor lets it start another.
     #[error(
         "policy = \"{scheduling}\" cannot be used with operation = \"{operation}\", whose partner has the same policy; use fifo:N, rr:N or other"
@@ -291,6 +301,10 @@ impl Cell {
         }
         if cost.spins() && cost.partner_cpu == PartnerCpu::Same {
             return Err(Inconsistent::SpinsOnOneCpu);
+        }
+        let times = cost.per_sample();
+        if operation.traits().family == Family::Ipc && !times.is_multiple_of(2) {
+            return Err(Inconsistent::OddMessages { times, operation });
         }
         let file_size = cost.file.file_size;
         let least = Bytes::new(size.get() * u64::from(cost.per_sample()));

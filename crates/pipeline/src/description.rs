@@ -1,7 +1,7 @@
 //! The description of a pipeline: its TOML form.
 
 use tactus_model::cell::{Cell, Inconsistent};
-use tactus_model::cost::{Operation, Parameter, Times};
+use tactus_model::cost::{Family, Operation, Parameter, Times};
 use tactus_model::experiment::{DEFAULTS, Experiment};
 use tactus_model::format::quoted;
 use tactus_model::limits::{PIPELINE_STAGES, PIPELINE_STEPS};
@@ -72,7 +72,7 @@ pub enum BadPipeline {
     /// A setting has several values.
     #[error("`{0}` has several values; a pipeline has one of each setting")]
     Several(String),
-    /// Settings of a stage contradict each other.
+    /// Settings contradict each other.
     #[error(transparent)]
     Cell(#[from] Inconsistent),
 }
@@ -257,7 +257,7 @@ impl Pipeline {
     /// Resolves the pipeline with these settings, which replace its own.
     ///
     /// # Errors
-    /// A setting is none of a pipeline, has several values, or contradicts another one.
+    /// A setting does not apply to pipelines, has several values, or contradicts another one.
     pub fn graph(&self, overrides: &Layer) -> Result<Graph, BadPipeline> {
         let resolving = Resolving::new(self, overrides)?;
         let mut cells = Vec::new();
@@ -453,11 +453,13 @@ fn step(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
         .values("times")
         .is_none_or(|times| times[0].parse::<Times>().is_ok_and(|times| times.get().is_none()))
     {
-        layer.set("times", vec!["1".to_owned()]).map_err(|reason| place.error(reason))?;
+        // A message is answered.
+        let least = if operation.traits().family == Family::Ipc { "2" } else { "1" };
+        layer.set("times", vec![least.to_owned()]).map_err(|reason| place.error(reason))?;
     }
     match operation {
         // Nobody else is there to yield to.
-        Operation::Yield => Err(place.error("`yield` is no work of a stage; remove it")),
+        Operation::Yield => Err(place.error("`yield` does nothing without a partner; remove it")),
         _ => Ok(layer),
     }
 }
@@ -600,7 +602,11 @@ mod tests {
             &stage("do = [{ operation = \"fault\", times = 0 }]"),
             "`0` is not a number of",
         );
-        check_refused(&stage("do = [\"yield\"]"), "no work of a stage");
+        check_refused(
+            &stage("do = [{ operation = \"ipc-tcp\", times = 3 }]"),
+            "whose messages are answered; write an even number",
+        );
+        check_refused(&stage("do = [\"yield\"]"), "nothing without a partner");
         let second = |more: &str| stage(&format!("[[stage]]\nname = \"b\"\n{more}"));
         check_refused(&second("after = \"c\""), "unknown earlier stage `c`");
         check_refused(&second("by = \"gettime\""), "wakes no other process; use pipe, futex");

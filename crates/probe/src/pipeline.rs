@@ -166,23 +166,30 @@ struct Scene<'g> {
     frames: usize,
     /// The start, the states, the frames handed over, and the beginning and end of each stage.
     words: SharedWords,
-    /// A doorbell for each hand-over, by the stages before and after it.
-    doorbells: Vec<(usize, usize, Box<dyn Doorbell>)>,
+    hand_overs: Vec<HandOver>,
+}
+
+/// What wakes a stage when another one has ended.
+struct HandOver {
+    from: usize,
+    to: usize,
+    doorbell: Box<dyn Doorbell>,
 }
 
 impl<'g> Scene<'g> {
     fn new(graph: &'g Graph, frames: usize) -> Result<Self, SysError> {
-        let mut doorbells = Vec::new();
+        let mut hand_overs = Vec::new();
         for (to, stage) in graph.stages.iter().enumerate() {
             for link in &stage.after {
                 if let Some(cost) = link.by.and_then(|by| graph.operation(by)) {
-                    doorbells.push((link.from, to, doorbell(cost.operation)?));
+                    let doorbell = doorbell(cost.operation)?;
+                    hand_overs.push(HandOver { from: link.from, to, doorbell });
                 }
             }
         }
         let spans = 2 * frames * graph.stages.len();
-        let words = SharedWords::create(1 + graph.processes.len() + doorbells.len() + spans)?;
-        Ok(Self { graph, frames, words, doorbells })
+        let words = SharedWords::create(1 + graph.processes.len() + hand_overs.len() + spans)?;
+        Ok(Self { graph, frames, words, hand_overs })
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
@@ -197,14 +204,14 @@ impl<'g> Scene<'g> {
         self.word(1 + process)
     }
 
-    /// How many frames were handed over by a doorbell.
-    fn handed(&self, doorbell: usize) -> &AtomicU64 {
-        self.word(1 + self.graph.processes.len() + doorbell)
+    /// How many frames were handed over.
+    fn handed(&self, hand_over: usize) -> &AtomicU64 {
+        self.word(1 + self.graph.processes.len() + hand_over)
     }
 
     /// When a stage of a frame began, and ended in the word after it.
     fn span(&self, frame: usize, stage: usize) -> usize {
-        let first = 1 + self.graph.processes.len() + self.doorbells.len();
+        let first = 1 + self.graph.processes.len() + self.hand_overs.len();
         first + 2 * (frame * self.graph.stages.len() + stage)
     }
 
@@ -271,6 +278,7 @@ struct Part {
     stage: usize,
     /// The operations, and how often each is done.
     steps: Vec<(Box<dyn Operation>, u32)>,
+    /// The hand-overs to it, and those from it.
     from: Vec<usize>,
     to: Vec<usize>,
     begins_frame: bool,
@@ -340,15 +348,15 @@ impl Player<'_> {
             operation.prepare()?;
             Ok((operation, cost.per_sample()))
         });
-        let bells = |of: fn(&(usize, usize, Box<dyn Doorbell>)) -> usize| {
-            let all = self.scene.doorbells.iter().enumerate();
-            all.filter(|(_, bell)| of(bell) == number).map(|(bell, _)| bell).collect()
+        let hand_overs = |of: fn(&HandOver) -> usize| {
+            let all = self.scene.hand_overs.iter().enumerate();
+            all.filter(|(_, one)| of(one) == number).map(|(index, _)| index).collect()
         };
         Ok(Part {
             stage: number,
             steps: steps.collect::<Result<_, SysError>>()?,
-            from: bells(|(_, to, _)| *to),
-            to: bells(|(from, ..)| *from),
+            from: hand_overs(|one| one.to),
+            to: hand_overs(|one| one.from),
             begins_frame: stage.after.is_empty(),
         })
     }
@@ -371,11 +379,11 @@ impl Player<'_> {
             }
             return Ok(now < due + BEHIND_MAX);
         }
-        for bell in &part.from {
-            let handed = self.scene.handed(*bell);
+        for hand_over in &part.from {
+            let handed = self.scene.handed(*hand_over);
             // A doorbell that rang twice may wake once, so the count decides.
             while handed.load(Ordering::Acquire) <= frame as u64 {
-                self.scene.doorbells[*bell].2.wait(Side::Second)?;
+                self.scene.hand_overs[*hand_over].doorbell.wait(Side::Second)?;
             }
         }
         Ok(true)
@@ -392,9 +400,9 @@ impl Player<'_> {
             operation.run(*times)?;
         }
         note(span + 1);
-        for bell in &part.to {
-            self.scene.handed(*bell).store(frame as u64 + 1, Ordering::Release);
-            self.scene.doorbells[*bell].2.ring(Side::Second, Signal::Go)?;
+        for hand_over in &part.to {
+            self.scene.handed(*hand_over).store(frame as u64 + 1, Ordering::Release);
+            self.scene.hand_overs[*hand_over].doorbell.ring(Side::Second, Signal::Go)?;
         }
         Ok(())
     }

@@ -125,22 +125,22 @@ fn findings(modelled: &Modelled<'_>) -> Vec<String> {
         prediction.quantile(quantile).map_or_else(|| "unknown".to_owned(), |one| latency(one.value))
     });
     let headline = format!(
-        "A frame takes {p50} in the median and {p99} at p99 of its budget of {}; {}.",
+        "A frame takes {p50} in the median and {p99} at p99, of a budget of {}; {}.",
         latency(graph.budget),
-        chance(&prediction.miss, "of frames miss it"),
+        chance(&prediction.miss, ["misses", "miss"]),
     );
     let measured = comparison.map(|comparison| {
         let errors: Vec<String> = comparison
             .quantiles
             .iter()
             .filter(|one| [0.5, 0.99].contains(&one.quantile))
-            .map(|one| format!("{} by {}", format::percentile(one.quantile), signed(one.error)))
+            .map(|one| format!("{} at {}", signed(one.error), format::percentile(one.quantile)))
             .collect();
         format!(
-            "The real pipeline differs: the prediction is off at {} in {}; {}.",
-            errors.join(" and at "),
+            "Over {} of the real pipeline, the prediction is off by {}; {}.",
             format::counted(comparison.frames as u64, "frame"),
-            chance(&comparison.miss, "of them missed the budget"),
+            errors.join(" and "),
+            chance(&comparison.miss, ["missed", "missed"]),
         )
     });
     let behind = prediction.busiest().filter(|busiest| busiest.share >= 1.0).map(|busiest| {
@@ -153,8 +153,8 @@ fn findings(modelled: &Modelled<'_>) -> Vec<String> {
     });
     let first = prediction.improvements.first().map(|first| {
         format!(
-            "Improve `{}` first: half as long, p99 would be {} and the chance of a miss {}; without \
-             it, {} and {}.",
+            "Improve `{}` first. If it took half as long, p99 would be {} and the chance of a miss {}; \
+             without it, {} and {}.",
             first.part,
             latency(first.half.p99),
             percent(first.half.miss),
@@ -167,14 +167,16 @@ fn findings(modelled: &Modelled<'_>) -> Vec<String> {
     all.into_iter().flatten().chain(warnings).collect()
 }
 
-/// A chance with its interval, or its bound: `0.31 % (95 %: 0.1 – 0.6 %) of frames miss it`.
-fn chance(chance: &Chance, what: &str) -> String {
+/// A chance with its interval, or its bound: `0.31 % of frames miss the budget (95 %: 0.1 – 0.6 %)`.
+/// The verb is for one frame, and for several.
+fn chance(chance: &Chance, [one, several]: [&str; 2]) -> String {
     match chance.unseen {
-        Some(bound) => {
-            format!("none {what} (fewer than {} in 95 of 100 cases)", percent(bound.rate))
-        }
+        Some(bound) => format!(
+            "no frame {one} the budget (with 95{THIN_SPACE}% confidence, fewer than {} do)",
+            percent(bound.rate)
+        ),
         None => format!(
-            "{} {what} (95{THIN_SPACE}%: {} – {})",
+            "{} of frames {several} the budget (95{THIN_SPACE}%: {} – {})",
             percent(chance.share),
             percent(chance.low),
             percent(chance.high)
@@ -372,9 +374,18 @@ mod tests {
         let comparison = comparison(&graph, &prediction);
         let mut modelled =
             Modelled { graph: &graph, prediction: &prediction, comparison: None, warnings: &[] };
-        insta::assert_snapshot!(pipeline_text(&modelled, &TableOptions::default()));
+        let alone = pipeline_text(&modelled, &TableOptions::default());
+        assert!(alone.starts_with("A frame takes "), "{alone}");
+        let headings = ["Time of a frame", "Parts of a frame", "What a shorter part would bring"];
+        for heading in headings {
+            assert_eq!(alone.lines().filter(|line| *line == heading).count(), 1, "{alone}");
+        }
+        assert!(alone.contains(&format!("Improve `{}` first", prediction.improvements[0].part)));
+        assert!(!alone.contains("measured") && alone.contains("1 in 1\u{202f}000"), "{alone}");
         modelled.comparison = Some(&comparison);
-        insta::assert_snapshot!(pipeline_text(&modelled, &TableOptions::default()));
+        let compared = pipeline_text(&modelled, &TableOptions::default());
+        assert!(compared.contains("Over 1\u{202f}200 frames of the real pipeline"), "{compared}");
+        assert!(compared.contains("error") && compared.contains("Median, real less predicted"));
     }
 
     #[test]

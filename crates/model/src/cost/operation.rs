@@ -270,9 +270,9 @@ impl Operation {
     /// Whether the setting of this name applies to it; true for settings that are no
     /// [`Parameter`].
     pub fn takes(self, setting: &str) -> bool {
-        // One way is defined where somebody answers.
+        // A message is one way in any case.
         if setting == "way" {
-            return self.has_partner();
+            return self.traits().family == Family::Switch;
         }
         let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
         known.is_none_or(|parameter| self.traits().takes.contains(parameter))

@@ -114,7 +114,7 @@ impl Bench {
     /// Repeats the operation in a window that begins at `start`, or as soon as the task runs after
     /// that; times are relative to that moment.
     ///
-    /// Batches begin within the window, and each has a sample, however slow the operation is.
+    /// Samples begin within the window, and there is one, however slow the operation is.
     ///
     /// A sample is due when its operations begin and comes when they are done, so its latency is
     /// their duration, plus that of one clock reading. Within a batch, the loop allocates nothing,
@@ -150,6 +150,10 @@ impl Bench {
                     Nanosleep.sleep_until(clock::now::<C>() + pause)?;
                 }
                 let due = clock::now::<C>() - start;
+                // A pause, or a wait for the CPU, may end after the window.
+                if due >= window && taken > 0 {
+                    break;
+                }
                 operation.run(per_sample)?;
                 let handed_over = operation.handed_over().map(Instant::from_nanos);
                 let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
@@ -163,9 +167,11 @@ impl Bench {
             }
             let after = Counters::read(&mut self.record, operation, idle, start)?;
             ended = after.at;
-            // There is room for as many batches as fit into the window.
-            let found = TakenBatch { samples: [first, taken], calibration, before, after };
-            let _ = self.batches.try_push(found);
+            if taken > first {
+                // There is room for as many batches as fit into the window.
+                let found = TakenBatch { samples: [first, taken], calibration, before, after };
+                let _ = self.batches.try_push(found);
+            }
         }
         let samples = memory.into_vec();
         let batches = self.batches.iter().map(|batch| batch.evaluated(&samples)).collect();
