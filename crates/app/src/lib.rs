@@ -4,7 +4,7 @@
 //! replies. All of them call this crate: [`plan`] and [`measure`] carry out an experiment,
 //! [`runs`] finds a run in the store or in a file, and [`overview`], [`explain`], [`accounts`],
 //! [`tail`], [`compare`], [`gate`] and [`page`] draw conclusions from it, wherever it is. [`admit`]
-//! reads a plan of tasks, and [`need`] measures what they need.
+//! reads a plan of tasks, [`need`] measures what they need, and [`model`] predicts a pipeline.
 //!
 //! Nothing here prints, and only [`Places::of_process`] reads the environment. Progress goes to
 //! a listener. An [`Error`] has a kind and a hint. Neither text refers to options of the caller; a hint may
@@ -29,6 +29,7 @@ pub mod kernel_gate;
 pub mod kernels;
 pub mod lint;
 pub mod measure;
+pub mod model;
 pub mod need;
 pub mod overview;
 pub mod page;

@@ -6,6 +6,7 @@
 
 mod block_requests;
 pub mod machine;
+mod pipeline;
 mod quantum;
 mod tracer;
 
@@ -28,6 +29,7 @@ use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
 use tactus_wire::{MessageWriter, WireError};
 
+pub use pipeline::{PipelineMessage, PipelineRequest, PipelineRun, pipeline_main};
 use tracer::Tracer;
 pub use tracer::unmeasured;
 

@@ -15,6 +15,7 @@ mod lab;
 mod lint;
 mod list;
 mod measure;
+mod model;
 mod need;
 mod qos;
 mod qosd;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     Measure(measure::MeasureArguments),
     Costs(costs::CostsArguments),
+    Model(model::ModelArguments),
     Lab(lab::LabArguments),
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
@@ -93,6 +95,7 @@ impl Command {
             | Self::Import(_)
             | Self::Delete(_)
             | Self::Costs(_)
+            | Self::Model(_)
             | Self::Completions(_) => false,
         }
     }
@@ -102,6 +105,7 @@ impl Command {
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Measure(arguments) => measure::run(&arguments, places),
             Self::Costs(arguments) => costs::run(&arguments, places),
+            Self::Model(arguments) => model::run(&arguments, places),
             Self::Lab(arguments) => lab::run(arguments, places),
             Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),

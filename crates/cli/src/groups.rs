@@ -6,7 +6,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Measure and explain",
-        &["doctor", "measure", "costs", "why", "explain", "watch", "lint", "record"],
+        &["doctor", "measure", "costs", "model", "why", "explain", "watch", "lint", "record"],
     ),
     ("Guarantee", &["need", "admit", "reserve", "qosd", "qos"]),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),

@@ -18,6 +18,7 @@ mod imports;
 mod messages;
 mod midi;
 pub mod mutation;
+mod pipelines;
 mod qos;
 mod recordings;
 mod seeds;
@@ -35,7 +36,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -44,6 +45,7 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "perf", seeds: tracing::perf_seeds, run: tracing::perf },
     Target { name: "experiment", seeds: experiments::seeds, run: experiments::run },
     Target { name: "admission", seeds: admissions::seeds, run: admissions::run },
+    Target { name: "pipeline", seeds: pipelines::seeds, run: pipelines::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
     Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
     Target { name: "qos", seeds: qos::call_seeds, run: qos::call },

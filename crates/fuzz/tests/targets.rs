@@ -54,8 +54,8 @@ macro_rules! targets {
 }
 
 targets!(
-    recording, export, import, format, page, perf, experiment, admission, message, wire, qos,
-    policy, peer, fifo, index
+    recording, export, import, format, page, perf, experiment, admission, pipeline, message, wire,
+    qos, policy, peer, fifo, index
 );
 
 fn fuzz(target: Target) {

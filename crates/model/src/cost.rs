@@ -7,6 +7,7 @@ mod file;
 mod image;
 mod operation;
 mod parameter;
+mod sampling;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ pub use self::file::{Advice, Cache, Directory, FileReads, QueueDepth};
 pub use self::image::Image;
 pub use self::operation::{Amount, Family, Operation, Traits};
 pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, Touch, Wait};
+pub use self::sampling::{NotTimes, Sampling, Times, Way};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
 
@@ -50,6 +52,9 @@ pub struct CostProbe {
     /// Whether a thread of the lowest priority counts while the task's CPU is idle.
     #[serde(default)]
     pub idle_count: bool,
+    /// How it is sampled.
+    #[serde(flatten)]
+    pub sampling: Sampling,
 }
 
 impl CostProbe {
@@ -69,6 +74,7 @@ impl CostProbe {
             file: FileReads::BLANK,
             image: Image::OF_THE_PAPER,
             idle_count: false,
+            sampling: Sampling::USUAL,
         }
     }
 
@@ -83,6 +89,9 @@ impl CostProbe {
 
     /// How many operations a sample has.
     pub fn per_sample(&self) -> u32 {
+        if let Some(times) = self.sampling.times.get() {
+            return times;
+        }
         let bytes = match self.operation.traits().amount {
             Amount::Times(times) if self.spins() => return times * Self::SPUN,
             Amount::Times(times) => return times,
@@ -108,20 +117,29 @@ impl CostProbe {
         }
     }
 
-    /// The memory that its blocks and working sets take: of each two, one for either side, or a
-    /// source and a destination.
+    /// The memory that it takes: on each side a working set, and two blocks, a source and a
+    /// destination or what is sent and what is received.
     pub fn memory(&self) -> Bytes {
-        let taken = |(parameter, bytes): (Parameter, Bytes)| {
+        let taken = |parameter: Parameter, bytes: Bytes| {
             if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
         };
-        let each = [(Parameter::WorkingSet, self.working_set), (Parameter::Size, self.size)];
-        Bytes::new(2 * each.map(taken).iter().sum::<u64>())
+        let sides = if self.operation.has_partner() { 2 } else { 1 };
+        let blocks = 2 * taken(Parameter::Size, self.size);
+        Bytes::new(sides * (taken(Parameter::WorkingSet, self.working_set) + blocks))
     }
 
     /// The most memory that operations may take of this much: half of it, since touching more
     /// would make others lose some.
     pub const fn memory_max(there: Bytes) -> Bytes {
         Bytes::new(there.get() / 2)
+    }
+
+    /// What is counted as one operation.
+    pub const fn unit(&self) -> &'static str {
+        match self.sampling.way {
+            Way::RoundTrip => self.operation.traits().unit,
+            Way::OneWay => "hand-over",
+        }
     }
 
     /// The bytes that one operation moves; `None` if it moves none.

@@ -84,3 +84,12 @@ pub const ADMISSION_BYTES: u64 = 1 << 20;
 
 /// Tasks in a plan for `tactus admit`: the time of the exact tests grows with its square.
 pub const ADMISSION_TASKS: usize = 256;
+
+/// Bytes of a pipeline for `tactus model`.
+pub const PIPELINE_BYTES: u64 = 1 << 20;
+
+/// Stages of a pipeline.
+pub const PIPELINE_STAGES: usize = 32;
+
+/// Operations of a stage.
+pub const PIPELINE_STEPS: usize = 32;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::block_requests::BlockRequests;
 use crate::cell::{Cell, Target};
-use crate::cost::{CostProbe, Parameter};
+use crate::cost::{CostProbe, Parameter, Sampling};
 use crate::frames::FramesProbe;
 use crate::guest::{Guest, GuestTime};
 use crate::kernel::GuestKernel;
@@ -98,6 +98,11 @@ fn cost_mut(cell: &mut Cell) -> Result<&mut CostProbe, String> {
 fn cost_text<T: ToString>(cell: &Cell, parameter: Parameter, of: fn(&CostProbe) -> T) -> String {
     let taking = cell.probe.cost().filter(|cost| cost.operation.takes(parameter.word()));
     taking.map(|cost| of(cost).to_string()).unwrap_or_default()
+}
+
+/// Empty if the cell's probe measures no operation.
+fn cost_sampling<T: ToString>(cell: &Cell, of: fn(&Sampling) -> T) -> String {
+    cell.probe.cost().map(|cost| of(&cost.sampling).to_string()).unwrap_or_default()
 }
 
 /// Empty if the cell's probe is not the timer probe.
@@ -355,7 +360,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
-        about: "Size of a block, e.g. 64KiB: 16B to 1GiB of memory, 512B to 64MiB of a file, a message of 1B to 4MiB",
+        about: "Size of a block, e.g. 64KiB: 16B to 1GiB of memory, 512B to 64MiB of a file, a message of 1B to 1GiB",
         set: |cell, text| put(&mut cost_mut(cell)?.size, text),
         get: |cell| cost_text(cell, Parameter::Size, |cost| cost.size),
     },
@@ -459,7 +464,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "image",
         of: Some(ProbeKind::Cost),
         value: "SIZE",
-        about: "Width, height and bytes per pixel of the image that is drawn: 160x120x1; 500x500x4",
+        about: "Width, height and bytes per pixel of the image that is drawn: 80x60x4; 500x500x4",
         set: |cell, text| put(&mut cost_mut(cell)?.image, text),
         get: |cell| cost_text(cell, Parameter::Image, |cost| cost.image),
     },
@@ -470,6 +475,33 @@ pub const SETTINGS: &[Setting] = &[
         about: "Whether a thread of the lowest priority counts while the task's CPU is idle: true, false; it shows all CPU time that the operation takes there",
         set: |cell, text| put_flag(&mut cost_mut(cell)?.idle_count, text),
         get: |cell| cost_text(cell, Parameter::IdleCount, |cost| cost.idle_count),
+    },
+    Setting {
+        name: "pause",
+        of: Some(ProbeKind::Cost),
+        value: "DURATION",
+        about: "How long the task sleeps before each sample of an operation: it then finds the caches and idle states of a periodic task; 0s repeats back to back",
+        set: |cell, text| put(&mut cost_mut(cell)?.sampling.pause, text),
+        get: |cell| cost_sampling(cell, |sampling| sampling.pause),
+    },
+    Setting {
+        name: "times",
+        of: Some(ProbeKind::Cost),
+        value: "N",
+        about: "Operations in a sample: a number up to 1000000, or usual (several of a cheap operation)",
+        set: |cell, text| put(&mut cost_mut(cell)?.sampling.times, text),
+        get: |cell| cost_sampling(cell, |sampling| sampling.times),
+    },
+    Setting {
+        name: "way",
+        of: Some(ProbeKind::Cost),
+        value: "WAY",
+        about: "What a sample of a round trip is: round-trip, or one-way (until the partner runs)",
+        set: |cell, text| put(&mut cost_mut(cell)?.sampling.way, text),
+        get: |cell| match cell.probe.cost() {
+            Some(cost) if cost.operation.takes("way") => cost.sampling.way.to_string(),
+            _ => String::new(),
+        },
     },
     Setting {
         name: "align",
@@ -755,7 +787,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{Buffers, Operation, Pages, Partner, PartnerCpu, Touch, Wait};
+    use crate::cost::{Buffers, Operation, Pages, Partner, PartnerCpu, Touch, Wait, Way};
     use crate::interrupted::{Dirt, Interrupted};
     use crate::load::BuiltinLoad;
     use crate::probe::{SleepMethod, TaskKind};
@@ -807,6 +839,7 @@ mod tests {
         check("touch", Touch::ALL);
         check("buffers", Buffers::ALL);
         check("wait", Wait::ALL);
+        check("way", Way::ALL);
         check("block-requests", BlockRequests::ALL);
         check("traced-events", TracedEvents::ALL);
         for setting in ["policy", "load-policy"] {

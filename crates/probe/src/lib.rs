@@ -22,6 +22,7 @@ pub mod interrupted;
 pub mod live;
 mod net;
 mod operations;
+mod pipeline;
 mod run;
 pub mod schedule;
 mod shortfalls;
@@ -35,6 +36,8 @@ pub use crew::TaskProcess;
 pub use error::ProbeError;
 pub use interrupted::interrupted_main;
 pub use net::relay_main;
+pub use operations::system_call_ns;
+pub use pipeline::{PipelineError, RunningPipeline};
 pub use run::{LiveTasks, ProbeEvent, ProbeOutcome, places, run};
 pub use shortfalls::Shortfalls;
 #[doc(hidden)]

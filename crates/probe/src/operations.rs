@@ -19,6 +19,7 @@ use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
 use tactus_sys::{Errno, SysError};
 
+pub use self::bench::system_call_ns;
 pub(crate) use self::bench::{Bench, Repetition};
 pub(crate) use self::site::Site;
 
@@ -44,6 +45,11 @@ pub(crate) trait Operation {
 
     /// Does the operation this number of times.
     fn run(&mut self, times: u32) -> Result<(), SysError>;
+
+    /// When the partner began to run, in nanoseconds of the probe's clock, if samples end then.
+    fn handed_over(&self) -> Option<u64> {
+        None
+    }
 
     /// The CPU time that others have used for the operation: its partner.
     fn time_of_others(&self) -> Nanos {
@@ -165,7 +171,7 @@ const NOT_PREPARED: SysError = SysError::new("open", Errno::BADF);
 
 /// Sets up an operation in the calling thread, which runs on `cpu`; a partner runs there or on the
 /// next of `cpus`.
-fn open(
+pub(crate) fn open(
     cost: &CostProbe,
     site: &mut Site,
     cpu: u32,

@@ -226,7 +226,7 @@ const REHEARSAL_WAKEUPS: u64 = 5;
 const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
 /// The bytes of stack that a task touches: more than a measured loop uses, less than the stack
 /// that any C library gives a thread.
-const STACK_DEPTH: usize = 64 << 10;
+pub(crate) const STACK_DEPTH: usize = 64 << 10;
 
 impl<'a> Task<'a> {
     fn new(request: &'a TaskRequest) -> Self {

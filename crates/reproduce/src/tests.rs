@@ -78,8 +78,8 @@ fn differences_have_the_unit_of_their_figures() {
     let check = |kind: Kind, expected| {
         assert_eq!(crate::words::differences(&[0.05, -0.5], kind), expected);
     };
-    check(Kind::Share, "+5.0, -50.0\u{202f}%");
-    check(Kind::Ratio, "+0.05, -0.50");
+    check(Kind::Share, "+5.0, −50.0\u{202f}%");
+    check(Kind::Ratio, "+0.05, −0.50");
 }
 
 /// A part whose table has two cells; 100 samples are needed.

@@ -172,7 +172,7 @@ impl RunCosts {
         let row = |(cell, settings): (usize, &Cell)| {
             let probe = settings.probe.cost()?;
             let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
-            let Traits { family, unit, .. } = probe.operation.traits();
+            let (Traits { family, .. }, unit) = (probe.operation.traits(), probe.unit());
             let own = |(name, _): &(&'static str, String)| {
                 settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
             };
@@ -278,7 +278,7 @@ enum Guard {
     Alone,
     /// The task and its partner share a CPU that is never idle.
     Shared,
-    /// The task sleeps while its partner works elsewhere.
+    /// The task sleeps while its partner works elsewhere, or between its samples.
     Sleeping,
     /// Others on the CPU are part of the operation: an X server, or a thread that counts.
     Accompanied,
@@ -294,7 +294,7 @@ impl Guard {
         if cost.idle_count || matches!(cost.operation.traits().family, Family::Display) {
             return Self::Accompanied;
         }
-        if cost.waits_for_disk() {
+        if cost.waits_for_disk() || cost.sampling.pause > Nanos::ZERO {
             return Self::Sleeping;
         }
         match cost.partner_cpu {

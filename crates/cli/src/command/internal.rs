@@ -21,6 +21,8 @@ enum Role {
     Live,
     /// Record kernel events and explain late samples
     Causes,
+    /// Run a pipeline with real processes
+    Pipeline,
     /// Run one task of a probe
     Task,
     /// Prepare the caches for the events of a task, which interrupt this process
@@ -49,7 +51,8 @@ impl InternalArguments {
     pub(crate) fn may_record(&self) -> bool {
         match self.role {
             Role::Cell | Role::Live | Role::Causes => true,
-            Role::Task
+            Role::Pipeline
+            | Role::Task
             | Role::Interrupted
             | Role::Relay
             | Role::Load
@@ -63,6 +66,7 @@ impl InternalArguments {
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
     match &arguments.role {
         Role::Cell => tactus_cell::main().map_err(CommandError::internal),
+        Role::Pipeline => tactus_cell::pipeline_main().map_err(CommandError::internal),
         Role::Live => tactus_lab::live::main().map_err(CommandError::internal),
         Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 113] = [
+const ROWS: [Row; 119] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -62,9 +62,18 @@ const ROWS: [Row; 113] = [
     (&["measure", "--operation", "pipe"], "add `--probe cost`", 2),
     (&["costs", "--operation", "getppid", "--size", "1MiB"], "for operation = memory-read", 2),
     (&["costs", "--size", "1TiB"], "up to 1GiB", 2),
-    (&["costs", "--size", "1B"], "use at least 16B", 2),
+    (&["costs", "--size", "1B"], "use 16B to 1GiB", 2),
+    (&["costs", "--operation", "ipc-pip"], "did you mean `ipc-pipe`?", 2),
+    (&["costs", "--operation", "ipc-pipe", "--wait", "spin"], "use partner-cpu = \"other\"", 2),
     (&["costs", "--policy", "deadline:1ms/2ms/2ms"], "whose partner has the same policy", 2),
     (&["costs", "--run", "{run}"], "has no result of an operation", 5),
+    (&["costs", "--times", "0"], "write 1 to 1000000, or usual", 2),
+    (&["costs", "--operation", "getppid", "--way", "one-way"], "for operation = pipe", 2),
+    // Pipelines.
+    (&["model", "control-lop"], "did you mean `control-loop`?", 2),
+    (&["model", "{dir}"], "Is a directory", 2),
+    (&["model", "{dir}/cpus.toml"], "the pipeline has no period", 2),
+    (&["model", "control-loop", "--policy", "fifo:0"], "`0` is not a real-time priority", 2),
     // Words.
     (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
     (&["measure", "--policy", "fifi:90"], "did you mean `fifo`?", 2),

@@ -176,7 +176,7 @@ const IPC: Traits = Traits {
         Parameter::Wait,
         Parameter::PartnerCpu,
     ],
-    sizes: [Bytes::new(1), Bytes::new(4 << 20)],
+    sizes: [Bytes::new(1), Bytes::MAX],
     moves: true,
     amount: Amount::Times(2),
 };
@@ -270,6 +270,10 @@ impl Operation {
     /// Whether the setting of this name applies to it; true for settings that are no
     /// [`Parameter`].
     pub fn takes(self, setting: &str) -> bool {
+        // One way is defined where somebody answers.
+        if setting == "way" {
+            return self.has_partner();
+        }
         let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
         known.is_none_or(|parameter| self.traits().takes.contains(parameter))
     }

@@ -10,9 +10,10 @@ use tactus_model::cost::CostProbe;
 use tactus_model::cpus::CpuList;
 use tactus_model::result::Batch;
 use tactus_model::sample::Sample;
-use tactus_model::time::{Clock, Instant, Nanos};
+use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
 use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, usage};
 
 use super::idle::IdleCounter;
@@ -24,6 +25,8 @@ use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 const SAMPLE_MIN: Nanos = Nanos::from_nanos(250);
 /// The shortest batch.
 const BATCH_MIN: Nanos = Nanos::from_millis(1);
+/// The samples of a batch whose task sleeps between samples.
+const PAUSES: u64 = 16;
 /// The most batches of a window, which are then longer.
 const BATCHES_MAX: u64 = 10_000;
 
@@ -33,13 +36,16 @@ pub(crate) struct Repetition {
     window: Nanos,
     per_sample: u32,
     batch: Nanos,
+    pause: Nanos,
 }
 
 impl Repetition {
     /// Repeats as `cost` requests; batches begin within the window.
     pub(crate) fn new(cost: &CostProbe, window: Nanos) -> Self {
-        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(BATCH_MIN);
-        Self { window, per_sample: cost.per_sample(), batch }
+        let pause = cost.sampling.pause;
+        let shortest = BATCH_MIN.max(pause.saturating_mul(PAUSES));
+        let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(shortest);
+        Self { window, per_sample: cost.per_sample(), batch, pause }
     }
 
     /// The most samples there can be.
@@ -118,7 +124,7 @@ impl Bench {
         start: Instant<C>,
         mut memory: SampleMemory,
     ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
-        let Repetition { window, per_sample, batch } = self.repetition;
+        let Repetition { window, per_sample, batch, pause } = self.repetition;
         let operation = &mut *self.operation;
         let idle = self.idle.as_ref();
         while clock::now::<C>() < start {
@@ -140,9 +146,13 @@ impl Bench {
             let until = (before.at + batch).min(window);
             loop {
                 operation.prepare()?;
+                if pause > Nanos::ZERO {
+                    Nanosleep.sleep_until(clock::now::<C>() + pause)?;
+                }
                 let due = clock::now::<C>() - start;
                 operation.run(per_sample)?;
-                let came = clock::now::<C>() - start;
+                let handed_over = operation.handed_over().map(Instant::from_nanos);
+                let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
                 match memory.keep(Sample { due, came }) {
                     true => taken += 1,
                     false => dropped += 1,
@@ -180,6 +190,14 @@ fn calibrate<C: Clock>() -> Nanos {
         std::hint::black_box(process::parent_id());
     }
     clock::now::<C>() - begin
+}
+
+/// The duration of a system call, in nanoseconds: the median of some calibrations.
+pub fn system_call_ns() -> f64 {
+    const TRIALS: usize = 51;
+    let mut trials: Vec<Nanos> = (0..TRIALS).map(|_| calibrate::<Monotonic>()).collect();
+    trials.sort_unstable();
+    trials[TRIALS / 2].as_nanos() as f64 / f64::from(Batch::CALIBRATION_CALLS)
 }
 
 impl Counters {

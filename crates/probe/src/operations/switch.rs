@@ -1,20 +1,23 @@
 //! Round trips between a task and a partner that sleeps until it is woken.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind};
+use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind, Way};
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::ThreadId;
-use tactus_model::time::Nanos;
+use tactus_model::time::{ClockName, Nanos};
 use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal, YieldPair};
 use tactus_sys::fork::Fork;
+use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError, affinity, clock, thread};
 
 use super::memory::{Block, read};
 use super::partner::place;
 use super::{Operation, Unmeasurable};
+use crate::facility;
 
 /// Sets up the round trips of a task on `cpu`, with a partner there or on the next of `cpus`.
 ///
@@ -37,6 +40,7 @@ pub(super) fn open(
 struct RoundTrips<D: Doorbell> {
     doorbell: Arc<D>,
     memory: WorkingSet,
+    arrival: Arrival,
     /// Ended on drop.
     partner: Option<Partner>,
 }
@@ -54,29 +58,65 @@ impl<D: Doorbell + 'static> RoundTrips<D> {
     ) -> Result<Box<dyn Operation>, Unmeasurable> {
         let doorbell = Arc::new(doorbell);
         let memory = WorkingSet::take(cost.working_set)?;
-        let theirs = WorkingSet::take(cost.working_set)?;
-        let cpus: CpuList = std::iter::once(place).collect();
-        let partner = match cost.partner {
-            Kind::Thread => thread_partner(&doorbell, theirs, cpus)?,
-            Kind::Process => Partner::Process(Fork::start(|| answer(&*doorbell, theirs, &cpus))?),
+        let arrival = Arrival::of(cost)?;
+        let theirs = Theirs {
+            memory: WorkingSet::take(cost.working_set)?,
+            arrival: arrival.clone(),
+            cpus: std::iter::once(place).collect(),
         };
-        let mut trips = Self { doorbell, memory, partner: Some(partner) };
+        let partner = match cost.partner {
+            Kind::Thread => thread_partner(&doorbell, theirs)?,
+            Kind::Process => Partner::Process(Fork::start(|| answer(&*doorbell, theirs))?),
+        };
+        let mut trips = Self { doorbell, memory, arrival, partner: Some(partner) };
         // The first is answered once the partner is on its CPU.
         trips.run(1)?;
         Ok(Box::new(trips))
     }
 }
 
+/// What the partner has.
+struct Theirs {
+    memory: WorkingSet,
+    arrival: Arrival,
+    cpus: CpuList,
+}
+
+/// Where the partner writes when it began to run, if samples are one way.
+#[derive(Clone)]
+struct Arrival(Option<(Arc<SharedWords>, ClockName)>);
+
+impl Arrival {
+    fn of(cost: &CostProbe) -> Result<Self, SysError> {
+        let words = match cost.sampling.way {
+            Way::OneWay => Some(Arc::new(SharedWords::create(1)?)),
+            Way::RoundTrip => None,
+        };
+        Ok(Self(words.map(|words| (words, cost.timer.clock))))
+    }
+
+    #[inline]
+    fn note(&self) {
+        if let Some((words, clock)) = &self.0 {
+            // The partner rings after that, which orders it before the task's next step.
+            words.words()[0].store(facility::now(*clock), Ordering::Relaxed);
+        }
+    }
+
+    fn noted(&self) -> Option<u64> {
+        self.0.as_ref().map(|(words, _)| words.words()[0].load(Ordering::Relaxed))
+    }
+}
+
 fn thread_partner<D: Doorbell + 'static>(
     doorbell: &Arc<D>,
-    memory: WorkingSet,
-    cpus: CpuList,
+    theirs: Theirs,
 ) -> Result<Partner, SysError> {
     let (sender, thread) = std::sync::mpsc::sync_channel(1);
     let doorbell = doorbell.clone();
     let started = std::thread::Builder::new().name("partner".to_owned()).spawn(move || {
         let _ = sender.send(thread::current_id());
-        answer(&*doorbell, memory, &cpus);
+        answer(&*doorbell, theirs);
     });
     let refused = SysError::new("pthread_create", Errno::AGAIN);
     let handle = started.map_err(|_| refused)?;
@@ -85,9 +125,10 @@ fn thread_partner<D: Doorbell + 'static>(
 }
 
 /// The partner's side. It allocates nothing: it may be a copy of a process.
-fn answer(doorbell: &impl Doorbell, mut memory: WorkingSet, cpus: &CpuList) {
-    let mut placed = affinity::set(cpus).is_ok();
+fn answer(doorbell: &impl Doorbell, Theirs { mut memory, arrival, cpus }: Theirs) {
+    let mut placed = affinity::set(&cpus).is_ok();
     while doorbell.wait(Side::Second) == Ok(Signal::Go) && placed {
+        arrival.note();
         memory.read();
         placed = doorbell.ring(Side::First, Signal::Go).is_ok();
     }
@@ -107,6 +148,10 @@ impl<D: Doorbell> Operation for RoundTrips<D> {
             }
         }
         Ok(())
+    }
+
+    fn handed_over(&self) -> Option<u64> {
+        self.arrival.noted()
     }
 
     fn time_of_others(&self) -> Nanos {

@@ -1,9 +1,9 @@
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::{
-    Advice, Cache, FileReads, Operation as Word, Pages, Partner, PartnerCpu, Wait,
+    Advice, Cache, FileReads, Operation as Word, Pages, Partner, PartnerCpu, Sampling, Times, Wait,
+    Way,
 };
 use tactus_model::experiment::{Experiment, Overrides};
-use tactus_model::time::Monotonic;
 use tactus_sys::affinity;
 use tactus_testing::{Need, skip};
 
@@ -77,7 +77,12 @@ fn every_operation_is_measured_in_batches() {
             check(&CostProbe { wait, partner_cpu, ..base.clone() });
         }
         if operation.takes("partner-cpu") {
-            check(&CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() });
+            let other = CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() };
+            check(&other);
+            if operation.takes("way") {
+                let sampling = Sampling { way: Way::OneWay, ..base.sampling };
+                check(&CostProbe { sampling, ..other });
+            }
         }
         let file = base.file.clone();
         if operation.takes("cache") {
@@ -89,8 +94,10 @@ fn every_operation_is_measured_in_batches() {
             check(&CostProbe { file: deep, ..base.clone() });
         }
         if operation.takes("idle-count") {
-            check(&CostProbe { idle_count: true, ..base });
+            check(&CostProbe { idle_count: true, ..base.clone() });
         }
+        let (pause, times) = (Nanos::from_millis(1), Times::new(4).unwrap());
+        check(&CostProbe { sampling: Sampling { pause, times, ..base.sampling }, ..base });
     }
 }
 

@@ -1,0 +1,95 @@
+//! Pipelines: predicted, run with real processes, and compared.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::Tactus;
+
+/// Three processes on one CPU.
+const PIPELINE: &str = r#"
+    name = "short"
+    period = "3ms"
+    [[stage]]
+    name = "read"
+    do = ["read-byte"]
+    [[stage]]
+    name = "compute"
+    by = "futex"
+    do = [{ operation = "memory-read", size = "16KiB", times = 2 }]
+    [[stage]]
+    name = "write"
+    do = ["getppid"]
+"#;
+
+fn event(lines: &str, name: &str) -> Value {
+    let mut events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.find(|event| event["event"] == name).unwrap_or_else(|| panic!("no {name} in {lines}"))
+}
+
+/// The quantiles of an event ascend, each within its interval.
+fn check_quantiles<'v>(estimates: impl Iterator<Item = &'v Value>) {
+    let mut before = 0;
+    for estimate in estimates {
+        let [low, value, high] =
+            ["low", "value", "high"].map(|key| estimate[key].as_u64().unwrap());
+        assert!(low <= value && value <= high, "{estimate}");
+        assert!(before <= value, "{estimate}");
+        before = value;
+    }
+    assert!(before > 0);
+}
+
+#[test]
+fn a_pipeline_is_predicted_and_run_beside_the_prediction() {
+    let tactus = Tactus::new();
+    let file = tactus.folder().join("short.toml");
+    fs::write(&file, PIPELINE).unwrap();
+    let file = file.to_str().unwrap();
+    let page = tactus.folder().join("page.html");
+    let seeded = ["model", file, "--seed", "5", "--json"];
+    let measured = [&seeded[..], &["--rounds", "2", "--verify", "--frames", "40", "-o"]].concat();
+    let lines = tactus.succeed(&[&measured[..], &[page.to_str().unwrap()]].concat());
+
+    let prediction = event(&lines, "prediction");
+    check_quantiles(prediction["quantiles"].as_array().unwrap().iter());
+    assert_eq!(prediction["rounds"], 2);
+    let names: Vec<&str> = prediction["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|part| part["name"].as_str())
+        .collect();
+    let expected =
+        ["wake-up of read", "read", "read to compute", "compute", "compute to write", "write"];
+    assert_eq!(names, expected);
+    let effects = prediction["improvements"].as_array().unwrap();
+    for effect in effects {
+        let [half, nothing] = ["half", "nothing"].map(|key| effect[key]["p99"].as_u64().unwrap());
+        assert!(nothing <= half, "{effect}");
+    }
+
+    let comparison = event(&lines, "comparison");
+    assert_eq!(comparison["frames"], 80, "every frame of both rounds");
+    let compared = comparison["quantiles"].as_array().unwrap();
+    check_quantiles(compared.iter().map(|one| &one["measured"]));
+    assert_eq!(comparison["parts"].as_array().unwrap().len(), expected.len());
+    assert!(fs::read_to_string(page).unwrap().contains("<svg"));
+
+    // The same samples and the same seed give the same prediction.
+    let again = event(&tactus.succeed(&[&seeded[..], &["--run", "last"]].concat()), "prediction");
+    assert_eq!(again, prediction);
+    tactus.require_nothing_left();
+}
+
+#[test]
+fn a_run_without_an_operation_of_the_pipeline_is_refused() {
+    let tactus = Tactus::new();
+    let cost = ["measure", "--probe", "cost", "--operation", "getppid", "--duration", "5ms"];
+    tactus.succeed(&[&cost[..], &["--traced", "0s", "--warmup", "0s", "--no-page"]].concat());
+    let file = tactus.folder().join("short.toml");
+    fs::write(&file, PIPELINE).unwrap();
+    let error = tactus.fail(5, &["model", file.to_str().unwrap(), "--run", "last"]);
+    assert!(error.contains("does not measure --operation read-byte"), "{error}");
+    assert!(error.contains("leave --run out"), "{error}");
+}

@@ -1,0 +1,613 @@
+//! The description of a pipeline: its TOML form.
+
+use tactus_model::cell::{Cell, Inconsistent};
+use tactus_model::cost::{Operation, Parameter, Times};
+use tactus_model::experiment::{DEFAULTS, Experiment};
+use tactus_model::format::quoted;
+use tactus_model::limits::{PIPELINE_STAGES, PIPELINE_STEPS};
+use tactus_model::place::{Place, WrongAt, scalar};
+use tactus_model::probe::ProbeKind;
+use tactus_model::settings::{Layer, find};
+use tactus_model::text::UnknownWord;
+use tactus_model::time::Nanos;
+use toml::de::{DeTable, DeValue};
+
+use crate::graph::{Graph, Link, Process, Stage};
+
+/// A pipeline as the user writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    name: String,
+    about: String,
+    period: Nanos,
+    budget: Nanos,
+    settings: Layer,
+    processes: Vec<Process>,
+    stages: Vec<Described>,
+}
+
+/// A stage before its operations are resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Described {
+    name: String,
+    process: usize,
+    after: Vec<usize>,
+    /// How it gets its data from other processes.
+    by: Layer,
+    steps: Vec<Layer>,
+}
+
+/// Why a text is not a valid pipeline.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPipeline {
+    /// It is not TOML.
+    #[error("{0}")]
+    Syntax(String),
+    /// A key or a value is wrong.
+    #[error(transparent)]
+    At(#[from] WrongAt),
+    /// There are no stages, or too many.
+    #[error(
+        "the pipeline has {0} stages; write 1 to {PIPELINE_STAGES}, each below a [[stage]] heading of its own"
+    )]
+    StageCount(usize),
+    /// There is no period.
+    #[error(
+        "the pipeline has no period; write the time from a frame to the next, e.g. period = \"10ms\""
+    )]
+    NoPeriod,
+    /// The budget is longer than a frame may take.
+    #[error(
+        "budget = \"{budget}\" is zero or longer than {max}; write the time that a frame may take"
+    )]
+    Budget {
+        /// The budget.
+        budget: Nanos,
+        /// The longest.
+        max: Nanos,
+    },
+    /// A setting does not apply to pipelines.
+    #[error("`{0}` is not a setting of pipelines; they have: {known}", known = SETTINGS.join(", "))]
+    Setting(String),
+    /// A setting has several values.
+    #[error("`{0}` has several values; a pipeline has one of each setting")]
+    Several(String),
+    /// Settings of a stage contradict each other.
+    #[error(transparent)]
+    Cell(#[from] Inconsistent),
+}
+
+/// The settings that a pipeline can have: how its processes are scheduled, and the competing load.
+const SETTINGS: [&str; 8] = [
+    "policy",
+    "cpus",
+    "lock-memory",
+    "timer-slack",
+    "cpu-dma-latency",
+    "load",
+    "load-policy",
+    "load-cpus",
+];
+
+const KEYS: [&str; 6] = ["name", "about", "period", "budget", "settings", "stage"];
+const STAGE_KEYS: [&str; 6] = ["name", "process", "cpu", "after", "by", "do"];
+
+/// The operations by which a stage can be woken.
+const HAND_OVERS: [Operation; 3] = [Operation::Pipe, Operation::Futex, Operation::Eventfd];
+
+impl Pipeline {
+    /// The shortest and the longest period.
+    pub const PERIOD: [Nanos; 2] = [Nanos::from_micros(50), Nanos::from_secs(10)];
+    /// The longest pause before a sample: longer ones find the same caches and idle states.
+    const PAUSE_MAX: Nanos = Nanos::from_millis(10);
+    /// The samples of a cell in a round, if they fit into the limits of its window.
+    const SAMPLES: u64 = 300;
+    const WINDOW: [Nanos; 2] = [Nanos::from_millis(200), Nanos::from_secs(1)];
+
+    /// Reads a pipeline from TOML. Unknown keys are rejected with the nearest known key.
+    ///
+    /// # Errors
+    /// The text is not TOML, or a value is wrong or impossible.
+    pub fn parse(text: &str) -> Result<Self, BadPipeline> {
+        let document = DeTable::parse(text)
+            .map_err(|error| BadPipeline::Syntax(error.to_string().trim_end().to_owned()))?;
+        let mut pipeline = Self {
+            name: "unnamed".to_owned(),
+            about: String::new(),
+            period: Nanos::ZERO,
+            budget: Nanos::ZERO,
+            settings: Layer::default(),
+            processes: Vec::new(),
+            stages: Vec::new(),
+        };
+        let mut budget = None;
+        for (key, value) in document.get_ref() {
+            let place = Place::new(text, key.span().start);
+            let value = value.get_ref();
+            match key.get_ref().as_ref() {
+                "name" => pipeline.name = name(place, value)?,
+                "about" => pipeline.about = place.string(value)?,
+                "period" => pipeline.period = period(place, value)?,
+                "budget" => budget = Some(place.written(value)?),
+                "settings" => pipeline.settings = settings(place, value)?,
+                "stage" => pipeline.read_stages(place, value)?,
+                unknown => return Err(unknown_key(place, unknown, &KEYS).into()),
+            }
+        }
+        if pipeline.period == Nanos::ZERO {
+            return Err(BadPipeline::NoPeriod);
+        }
+        pipeline.budget = budget.unwrap_or(pipeline.period);
+        let max = Self::PERIOD[1];
+        if pipeline.budget == Nanos::ZERO || pipeline.budget > max {
+            return Err(BadPipeline::Budget { budget: pipeline.budget, max });
+        }
+        if pipeline.stages.is_empty() {
+            return Err(BadPipeline::StageCount(0));
+        }
+        // What contradicts itself is an error of the file, not of its use.
+        pipeline.graph(&Layer::default())?;
+        Ok(pipeline)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its purpose, in a sentence.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    fn read_stages(&mut self, place: Place<'_>, value: &DeValue<'_>) -> Result<(), BadPipeline> {
+        let DeValue::Array(tables) = value else {
+            return Err(place.error("each stage must be a table of its own: [[stage]]").into());
+        };
+        if !(1..=PIPELINE_STAGES).contains(&tables.len()) {
+            return Err(BadPipeline::StageCount(tables.len()));
+        }
+        for table in tables {
+            self.read_stage(place.at(table.span().start), table.get_ref())?;
+        }
+        Ok(())
+    }
+
+    fn read_stage(&mut self, place: Place<'_>, value: &DeValue<'_>) -> Result<(), WrongAt> {
+        let DeValue::Table(table) = value else {
+            return Err(place.error("each stage must be a table of its own: [[stage]]"));
+        };
+        let (mut named, mut process, mut cpu, mut after) = (None, None, None, None);
+        let (mut by, mut steps) = (None, Vec::new());
+        for (key, value) in table {
+            let place = place.at(key.span().start);
+            let value = value.get_ref();
+            match key.get_ref().as_ref() {
+                "name" => named = Some(name(place, value)?),
+                "process" => process = Some(name(place, value)?),
+                "cpu" => cpu = Some((place, place.number::<u16>(value)?)),
+                "after" => after = Some(self.after(place, value)?),
+                "by" => by = Some((place, hand_over(place, value)?)),
+                "do" => steps = list_of_steps(place, value)?,
+                unknown => return Err(unknown_key(place, unknown, &STAGE_KEYS)),
+            }
+        }
+        let name = named.ok_or_else(|| place.error("the stage has no name; add name = \"…\""))?;
+        if self.stages.iter().any(|stage| stage.name == name) {
+            return Err(place.error(format!("name: another stage is called {}", quoted(&name))));
+        }
+        let process = self.process(process.unwrap_or_else(|| name.clone()), cpu)?;
+        // Without a word about it, a stage follows the one before it.
+        let after = after.unwrap_or_else(|| self.stages.len().checked_sub(1).into_iter().collect());
+        let is_handed = after.iter().any(|from| self.stages[*from].process != process);
+        if let (Some((place, _)), false) = (&by, is_handed) {
+            return Err(place.error(
+                "by: the stage follows none of another process, so nothing is handed over; remove it",
+            ));
+        }
+        let usual = || operation_layer(HAND_OVERS[0]);
+        let by = by.map_or_else(usual, |(_, by)| by);
+        self.stages.push(Described { name, process, after, by, steps });
+        Ok(())
+    }
+
+    /// The stages that a stage follows, all of them before it in the file.
+    fn after(&self, place: Place<'_>, value: &DeValue<'_>) -> Result<Vec<usize>, WrongAt> {
+        let names: Vec<&DeValue<'_>> = match value {
+            DeValue::Array(values) => values.iter().map(|value| value.get_ref()).collect(),
+            single => vec![single],
+        };
+        let mut after = Vec::new();
+        for value in names {
+            let name = place.string(value)?;
+            let found = self.stages.iter().position(|stage| stage.name == name);
+            let found = found.ok_or_else(|| {
+                let known: Vec<&str> = self.stages.iter().map(|stage| &*stage.name).collect();
+                match known.is_empty() {
+                    true => place.error("after: no stage precedes the first"),
+                    false => {
+                        place.error(UnknownWord::new("earlier stage", &name, &known).to_string())
+                    }
+                }
+            })?;
+            if !after.contains(&found) {
+                after.push(found);
+            }
+        }
+        Ok(after)
+    }
+
+    /// The process of this name, which a stage may place on a CPU.
+    fn process(&mut self, name: String, cpu: Option<(Place<'_>, u16)>) -> Result<usize, WrongAt> {
+        let wanted = cpu.map(|(_, cpu)| usize::from(cpu));
+        let Some(number) = self.processes.iter().position(|process| process.name == name) else {
+            self.processes.push(Process { name, cpu: wanted.unwrap_or(0) });
+            return Ok(self.processes.len() - 1);
+        };
+        let there = self.processes[number].cpu;
+        match cpu {
+            Some((place, cpu)) if usize::from(cpu) != there => Err(place.error(format!(
+                "cpu: process {} is on CPU {there}; a process has one CPU, and its first stage names it",
+                quoted(&name)
+            ))),
+            _ => Ok(number),
+        }
+    }
+
+    /// Resolves the pipeline with these settings, which replace its own.
+    ///
+    /// # Errors
+    /// A setting is none of a pipeline, has several values, or contradicts another one.
+    pub fn graph(&self, overrides: &Layer) -> Result<Graph, BadPipeline> {
+        let resolving = Resolving::new(self, overrides)?;
+        let mut cells = Vec::new();
+        let mut number_of = |cell: Cell| match cells.iter().position(|known| *known == cell) {
+            Some(known) => known,
+            None => {
+                cells.push(cell);
+                cells.len() - 1
+            }
+        };
+        let wake = number_of(resolving.wake()?);
+        let mut stages = Vec::new();
+        for stage in &self.stages {
+            let steps = stage.steps.iter().map(|step| Ok(number_of(resolving.step(step)?)));
+            let steps = steps.collect::<Result<_, BadPipeline>>()?;
+            let mut after = Vec::new();
+            for from in &stage.after {
+                let [ours, theirs] = [stage.process, self.stages[*from].process];
+                let is_same_cpu = self.processes[ours].cpu == self.processes[theirs].cpu;
+                let by = match ours == theirs {
+                    true => None,
+                    false => Some(number_of(resolving.hand_over(&stage.by, is_same_cpu)?)),
+                };
+                after.push(Link { from: *from, by });
+            }
+            let (name, process) = (stage.name.clone(), stage.process);
+            stages.push(Stage { name, process, after, steps });
+        }
+        Ok(Graph {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            period: self.period,
+            budget: self.budget,
+            processes: self.processes.clone(),
+            stages,
+            cells,
+            wake,
+        })
+    }
+}
+
+/// From operations to the cells that measure them as a stage experiences them.
+struct Resolving {
+    base: Layer,
+}
+
+impl Resolving {
+    fn new(pipeline: &Pipeline, overrides: &Layer) -> Result<Self, BadPipeline> {
+        for setting in tactus_model::settings::SETTINGS {
+            let Some(values) = overrides.values(setting.name) else { continue };
+            if !SETTINGS.contains(&setting.name) {
+                return Err(BadPipeline::Setting(setting.name.to_owned()));
+            }
+            if values.len() != 1 {
+                return Err(BadPipeline::Several(setting.name.to_owned()));
+            }
+        }
+        let own = pipeline.settings.overridden_by(overrides);
+        let is_idle = own.values("load").is_none_or(|load| load == ["idle"]);
+        let pause = pipeline.period.min(Pipeline::PAUSE_MAX);
+        let window = pause.saturating_mul(Pipeline::SAMPLES);
+        let window = window.clamp(Pipeline::WINDOW[0], Pipeline::WINDOW[1]);
+        let fixed = [
+            ("traced", "0s".to_owned()),
+            ("warmup", if is_idle { "0s" } else { "500ms" }.to_owned()),
+            ("duration", window.to_string()),
+            ("interval", pause.to_string()),
+            ("pause", pause.to_string()),
+        ];
+        Ok(Self { base: usual().overridden_by(&layer_of(fixed)).overridden_by(&own) })
+    }
+
+    fn cell(&self, own: &Layer, kind: ProbeKind) -> Result<Cell, BadPipeline> {
+        let kind = layer_of([("probe", kind.to_string())]);
+        let layer = self.base.overridden_by(&kind).overridden_by(own);
+        let cell = layer.cells().into_iter().next().expect("each setting has a value");
+        cell.check()?;
+        Ok(cell)
+    }
+
+    /// How late a sleeping process wakes.
+    fn wake(&self) -> Result<Cell, BadPipeline> {
+        self.cell(&Layer::default(), ProbeKind::Timer)
+    }
+
+    fn step(&self, step: &Layer) -> Result<Cell, BadPipeline> {
+        self.cell(step, ProbeKind::Cost)
+    }
+
+    /// A hand-over is one way, to another process.
+    fn hand_over(&self, by: &Layer, is_same_cpu: bool) -> Result<Cell, BadPipeline> {
+        let place = if is_same_cpu { "same" } else { "other" };
+        let fixed =
+            [("partner", "process"), ("partner-cpu", place), ("way", "one-way"), ("times", "1")];
+        let fixed = layer_of(fixed.map(|(name, value)| (name, value.to_owned())));
+        self.cell(&by.overridden_by(&fixed), ProbeKind::Cost)
+    }
+}
+
+/// The usual value of every setting.
+fn usual() -> Layer {
+    let defaults = Experiment::parse(DEFAULTS).expect("the embedded defaults are valid");
+    defaults.settings().clone()
+}
+
+/// Settings whose names and values are known to be right.
+fn layer_of<const N: usize>(values: [(&str, String); N]) -> Layer {
+    let mut layer = Layer::default();
+    for (name, value) in values {
+        layer.set(name, vec![value]).expect("the setting exists and takes this value");
+    }
+    layer
+}
+
+fn operation_layer(operation: Operation) -> Layer {
+    layer_of([("operation", operation.to_string())])
+}
+
+fn unknown_key(place: Place<'_>, key: &str, known: &[&str]) -> WrongAt {
+    let reason = match find(key) {
+        Ok(setting) if SETTINGS.contains(&setting.name) && known == KEYS => {
+            format!("`{key}` is a setting; put it under [settings]")
+        }
+        _ => UnknownWord::new("key", key, known).to_string(),
+    };
+    place.error(reason)
+}
+
+/// The most characters of a name.
+const NAME_MAX: usize = 40;
+
+fn name(place: Place<'_>, value: &DeValue<'_>) -> Result<String, WrongAt> {
+    let name = place.string(value)?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    match name.chars().all(allowed) && (1..=NAME_MAX).contains(&name.len()) {
+        true => Ok(name),
+        false => Err(place.error(format!(
+            "{} is not a name; use 1 to {NAME_MAX} letters, digits, `-` and `_`",
+            quoted(&name)
+        ))),
+    }
+}
+
+fn period(place: Place<'_>, value: &DeValue<'_>) -> Result<Nanos, WrongAt> {
+    let period: Nanos = place.written(value)?;
+    let [min, max] = Pipeline::PERIOD;
+    match (min..=max).contains(&period) {
+        true => Ok(period),
+        false => {
+            Err(place.error(format!("period: {period} is out of range; write {min} to {max}")))
+        }
+    }
+}
+
+fn settings(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
+    let DeValue::Table(table) = value else {
+        return Err(place.error("this value must be a table of settings"));
+    };
+    let mut layer = Layer::default();
+    for (key, value) in table {
+        let place = place.at(key.span().start);
+        let key = key.get_ref().as_ref();
+        if !SETTINGS.contains(&key) {
+            return Err(place.error(UnknownWord::new("setting", key, &SETTINGS).to_string()));
+        }
+        set(place, &mut layer, key, value.get_ref())?;
+    }
+    Ok(layer)
+}
+
+fn set(place: Place<'_>, layer: &mut Layer, key: &str, value: &DeValue<'_>) -> Result<(), WrongAt> {
+    let value = scalar(value).ok_or_else(|| {
+        place.error(format!("{key}: the value must be a string, a number or a boolean"))
+    })?;
+    layer.set(key, vec![value]).map_err(|reason| place.error(reason))
+}
+
+fn list_of_steps(place: Place<'_>, value: &DeValue<'_>) -> Result<Vec<Layer>, WrongAt> {
+    let DeValue::Array(values) = value else {
+        return Err(place.error("do: this value must be a list of operations"));
+    };
+    if values.len() > PIPELINE_STEPS {
+        let count = values.len();
+        return Err(place.error(format!("do: {count} operations; the limit is {PIPELINE_STEPS}")));
+    }
+    values.iter().map(|value| step(place.at(value.span().start), value.get_ref())).collect()
+}
+
+/// An operation of a stage: its word, or a table with its settings and how often it is done.
+fn step(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
+    let (operation, mut layer) = operation(place, value, &["times"], &[])?;
+    if layer
+        .values("times")
+        .is_none_or(|times| times[0].parse::<Times>().is_ok_and(|times| times.get().is_none()))
+    {
+        layer.set("times", vec!["1".to_owned()]).map_err(|reason| place.error(reason))?;
+    }
+    match operation {
+        // Nobody else is there to yield to.
+        Operation::Yield => Err(place.error("`yield` is no work of a stage; remove it")),
+        _ => Ok(layer),
+    }
+}
+
+/// What wakes a stage: the word of a round trip, or a table with its settings.
+fn hand_over(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
+    let fixed = [Parameter::Partner.word(), Parameter::PartnerCpu.word()];
+    let (operation, layer) = operation(place, value, &[], &fixed)?;
+    if HAND_OVERS.contains(&operation) {
+        return Ok(layer);
+    }
+    let known: Vec<&str> = HAND_OVERS.iter().map(|operation| operation.word()).collect();
+    Err(place.error(format!("by: `{operation}` wakes no other process; use {}", known.join(", "))))
+}
+
+/// An operation with its parameters, but without the `fixed` ones, and with the `more` ones.
+fn operation(
+    place: Place<'_>,
+    value: &DeValue<'_>,
+    more: &[&str],
+    fixed: &[&str],
+) -> Result<(Operation, Layer), WrongAt> {
+    const KEY: &str = "operation";
+    let one = DeTable::default();
+    let (operation, table): (Operation, _) = match value {
+        DeValue::String(_) => (place.written(value)?, &one),
+        DeValue::Table(table) => {
+            let word = table
+                .get(KEY)
+                .ok_or_else(|| place.error("the table has no operation; add operation = \"…\""))?;
+            (place.at(word.span().start).written(word.get_ref())?, table)
+        }
+        _ => return Err(place.error("an operation is its word, or a table with its settings")),
+    };
+    let takes = operation.traits().takes.iter().map(|parameter| parameter.word());
+    let mut known = vec![KEY];
+    known.extend(takes.filter(|word| !fixed.contains(word)));
+    known.extend(more);
+    let mut layer = operation_layer(operation);
+    for (key, value) in table {
+        let place = place.at(key.span().start);
+        let key = key.get_ref().as_ref();
+        if !known.contains(&key) {
+            let what = format!("key of `{operation}`");
+            return Err(place.error(unknown_of(&what, key, &known)));
+        }
+        set(place, &mut layer, key, value.get_ref())?;
+    }
+    Ok((operation, layer))
+}
+
+fn unknown_of(what: &str, key: &str, known: &[&str]) -> String {
+    let near = tactus_model::text::nearest(key, known);
+    let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    format!("unknown {what} {}{hint}; it has: {}", quoted(key), known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::cost::Way;
+
+    use super::*;
+    use crate::fixture;
+
+    fn check_refused(text: &str, expected: &str) {
+        let error = Pipeline::parse(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\n  does not contain: {expected}");
+    }
+
+    fn stage(text: &str) -> String {
+        format!("period = \"1ms\"\n[[stage]]\nname = \"a\"\n{text}")
+    }
+
+    #[test]
+    fn a_line_measures_each_operation_as_a_stage_experiences_it() {
+        let graph = fixture::line();
+        // The wake-up, three hand-overs and operations, and the two of control.
+        assert_eq!(graph.cells.len(), 7);
+        let read = graph.operation(graph.stages[0].steps[0]).unwrap();
+        assert_eq!(read.operation, Operation::ReadByte);
+        assert_eq!(read.sampling.pause, Nanos::from_millis(1));
+        assert_eq!(read.per_sample(), 1);
+        let by = graph.operation(graph.stages[1].after[0].by.unwrap()).unwrap();
+        assert_eq!((by.operation, by.sampling.way), (Operation::Pipe, Way::OneWay));
+        let by = graph.operation(graph.stages[2].after[0].by.unwrap()).unwrap();
+        assert_eq!(by.operation, Operation::Futex);
+        assert_eq!(graph.cpus(), 3);
+    }
+
+    #[test]
+    fn a_stage_follows_the_one_before_it_unless_it_says_otherwise() {
+        let graph = fixture::fork();
+        let after = |stage: usize| -> Vec<usize> {
+            graph.stages[stage].after.iter().map(|link| link.from).collect()
+        };
+        assert_eq!(
+            [after(0), after(1), after(2), after(3)],
+            [vec![], vec![0], vec![0], vec![1, 2]]
+        );
+    }
+
+    #[test]
+    fn settings_of_the_user_replace_those_of_the_file() {
+        let text = format!("{}\n[settings]\npolicy = \"fifo:50\"", fixture::LINE);
+        let pipeline = Pipeline::parse(&text).unwrap();
+        let mut overrides = Layer::default();
+        overrides.set("policy", vec!["rr:7".to_owned()]).unwrap();
+        let policy =
+            |layer: &Layer| pipeline.graph(layer).unwrap().cells[1].policy.scheduling.to_string();
+        assert_eq!(policy(&Layer::default()), "fifo:50");
+        assert_eq!(policy(&overrides), "rr:7");
+        overrides.set("policy", vec!["rr:7".to_owned(), "other".to_owned()]).unwrap();
+        let error = pipeline.graph(&overrides).unwrap_err().to_string();
+        assert_eq!(error, "`policy` has several values; a pipeline has one of each setting");
+        let mut other = Layer::default();
+        other.set("duration", vec!["1s".to_owned()]).unwrap();
+        assert!(pipeline.graph(&other).unwrap_err().to_string().contains("not a setting"));
+    }
+
+    #[test]
+    fn wrong_keys_and_values_are_rejected_with_their_line() {
+        check_refused("", "no period");
+        check_refused("period = \"1ms\"", "0 stages");
+        check_refused("perod = \"1ms\"", "line 1: unknown key `perod` (did you mean `period`?)");
+        check_refused("period = \"1us\"", "line 1: period: 1us is out of range; write 50us to 10s");
+        check_refused("policy = \"other\"", "put it under [settings]");
+        check_refused("[settings]\npolcy = 1", "line 2: unknown setting `polcy` (did you mean");
+        check_refused(&format!("budget = \"0s\"\n{}", stage("")), "is zero or longer than 10s");
+        check_refused("[[stage]]\ncpu = 1", "line 1: the stage has no name");
+        check_refused(&stage("[[stage]]\nname = \"a\""), "another stage is called `a`");
+        check_refused(&stage("after = \"b\""), "line 4: after: no stage precedes the first");
+        check_refused(&stage("by = \"pipe\""), "nothing is handed over");
+        check_refused(&stage("do = [\"getpid\"]"), "line 4: unknown operation `getpid` (did you");
+        check_refused(
+            &stage("do = [{ operation = \"memory-copy\", siez = 4 }]"),
+            "unknown key of `memory-copy` `siez` (did you mean `size`?)",
+        );
+        check_refused(&stage("do = [{ times = 4 }]"), "the table has no operation");
+        check_refused(
+            &stage("do = [{ operation = \"fault\", times = 0 }]"),
+            "`0` is not a number of",
+        );
+        check_refused(&stage("do = [\"yield\"]"), "no work of a stage");
+        let second = |more: &str| stage(&format!("[[stage]]\nname = \"b\"\n{more}"));
+        check_refused(&second("after = \"c\""), "unknown earlier stage `c`");
+        check_refused(&second("by = \"gettime\""), "wakes no other process; use pipe, futex");
+        check_refused(&second("process = \"a\"\ncpu = 1"), "process `a` is on CPU 0");
+        check_refused(
+            &second("by = { operation = \"pipe\", partner = \"thread\" }"),
+            "unknown key of `pipe`",
+        );
+    }
+}

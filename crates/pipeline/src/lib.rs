@@ -1,0 +1,32 @@
+//! The timing model of a pipeline: from measured operations to the time of a frame.
+//!
+//! A [`Pipeline`] is a description in TOML: stages, the operations of each, the processes that do
+//! them, and a period with a budget. [`Pipeline::graph`] resolves it with the settings of a
+//! measurement into a [`Graph`], whose cells are what must be measured. [`Prediction::of`] runs the
+//! graph in virtual time ([`simulate`]) with durations drawn from the measured samples ([`draws`]),
+//! so that it yields a distribution and no sum of means. [`Comparison::of`] sets frames of the real
+//! pipeline beside it and says where the difference comes from.
+//!
+//! Nothing here reads a clock or measures. The same seed gives the same prediction.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod description;
+pub mod draws;
+mod estimate;
+mod graph;
+mod predict;
+pub mod shipped;
+pub mod simulate;
+mod source;
+
+#[cfg(test)]
+#[path = "../fixtures/graphs.rs"]
+mod fixture;
+
+pub use compare::{Cause, Compared, Comparison, Conditions, Measured, PartCompared, Span};
+pub use description::{BadPipeline, Pipeline};
+pub use estimate::{Chance, Estimate, QUANTILES};
+pub use graph::{Graph, Link, Part, Process, Stage};
+pub use predict::{Effect, Improvement, PartFigures, Prediction, Use};
+pub use source::Source;

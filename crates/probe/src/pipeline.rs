@@ -1,0 +1,477 @@
+//! A pipeline with real processes: each does its stages, frame after frame.
+//!
+//! The processes are copies of the calling one. They share memory, where each notes when a stage of
+//! a frame began and ended and how many frames it has handed over; a doorbell for each hand-over
+//! wakes the process that waits for it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tactus_model::cost::Operation as Word;
+use tactus_model::cpus::{CpuChoice, CpuList};
+use tactus_model::policy::Policy;
+use tactus_model::sample::Sample;
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_pipeline::{Graph, Stage};
+use tactus_prepare::{Preparation, touch_stack};
+use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal};
+use tactus_sys::fork::Fork;
+use tactus_sys::memory::Lock;
+use tactus_sys::shared_memory::SharedWords;
+use tactus_sys::sleep::{Nanosleep, Sleeper};
+use tactus_sys::{Errno, SysError, affinity, clock};
+
+use crate::operations::{self, Operation, Site, Unmeasurable};
+use crate::task::STACK_DEPTH;
+
+/// Why a pipeline did not run to its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PipelineError {
+    /// There are not enough CPUs.
+    #[error("the pipeline needs {needed} CPUs, and this process may use {usable}")]
+    Cpus {
+        /// As many as it needs.
+        needed: usize,
+        /// As many as there are.
+        usable: usize,
+    },
+    /// There are no frames, or too many.
+    #[error("frames = {0} is out of range; write 1 to {max}", max = RunningPipeline::FRAMES_MAX)]
+    Frames(u32),
+    /// A process failed.
+    #[error("process `{process}` of the pipeline failed: {errno}")]
+    Process {
+        /// Its name.
+        process: String,
+        /// The error number of the call that failed.
+        errno: Errno,
+    },
+    /// A process cannot keep up.
+    #[error(
+        "process `{0}` falls behind the period of the pipeline: it began a frame more than {limit} late",
+        limit = BEHIND_MAX
+    )]
+    Behind(String),
+    /// Some process did not get ready, or did not end.
+    #[error("the pipeline did not end within {0}")]
+    Hung(Nanos),
+    /// The system refused what all processes need.
+    #[error(transparent)]
+    System(#[from] SysError),
+}
+
+/// By how much the beginning of a frame may be late: a pipeline that cannot keep up ends before it
+/// takes the machine for long.
+const BEHIND_MAX: Nanos = Nanos::from_secs(2);
+/// Frames before the first that counts: they fault in memory and fill caches.
+const FRAMES_BEFORE: usize = 16;
+/// How long the processes may take to get ready, and to end after their last frame.
+const PATIENCE: Nanos = Nanos::from_secs(20);
+/// How far ahead the common start is set.
+const START_LEAD: Nanos = Nanos::from_millis(50);
+/// The time between two looks at the states of the processes.
+const LOOK: Nanos = Nanos::from_millis(5);
+
+/// The processes of a pipeline, ready to begin.
+pub struct RunningPipeline<'g> {
+    scene: Scene<'g>,
+    /// Killed when they are dropped.
+    _processes: Vec<Fork>,
+}
+
+impl<'g> RunningPipeline<'g> {
+    /// The most frames of a run.
+    pub const FRAMES_MAX: u32 = 50_000;
+
+    /// Starts the processes and waits until all are ready.
+    ///
+    /// The calling process must have a single thread: its copies allocate memory.
+    ///
+    /// # Errors
+    /// The pipeline cannot run here.
+    pub fn start(graph: &'g Graph, frames: u32) -> Result<Self, PipelineError> {
+        if !(1..=Self::FRAMES_MAX).contains(&frames) {
+            return Err(PipelineError::Frames(frames));
+        }
+        let policy = &graph.cells[graph.wake].policy;
+        let cpus: Vec<u32> = match &policy.cpus {
+            CpuChoice::All => affinity::get()?.iter().collect(),
+            CpuChoice::These(cpus) => cpus.iter().collect(),
+        };
+        let (needed, usable) = (graph.cpus(), cpus.len());
+        if needed > usable {
+            return Err(PipelineError::Cpus { needed, usable });
+        }
+        let scene = Scene::new(graph, frames as usize + FRAMES_BEFORE)?;
+        let start = |(number, process): (usize, &tactus_pipeline::Process)| {
+            let cpu = cpus[process.cpu];
+            Fork::start(|| Player { scene: &scene, number, cpu, policy }.play())
+        };
+        let processes = graph.processes.iter().enumerate().map(start).collect::<Result<_, _>>()?;
+        scene.wait_for(State::Ready, PATIENCE)?;
+        Ok(Self { scene, _processes: processes })
+    }
+
+    /// Lets the frames begin, and waits until the last has ended. Returns for each stage when it
+    /// began and ended in each frame, since the first frame was due.
+    ///
+    /// # Errors
+    /// A process fails, or cannot keep up.
+    pub fn run(self) -> Result<Vec<Vec<Sample>>, PipelineError> {
+        let scene = &self.scene;
+        let start = clock::now::<Monotonic>() + START_LEAD;
+        scene.start().store(start.as_nanos(), Ordering::Release);
+        let length = scene.graph.period.saturating_mul(scene.frames as u64);
+        let mut sleeper = Nanosleep;
+        sleeper.sleep_until(start + length)?;
+        scene.wait_for(State::Done, PATIENCE)?;
+        Ok(scene.spans(start))
+    }
+}
+
+/// The state of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Starting,
+    Ready,
+    Done,
+    Behind,
+    Failed(Errno),
+}
+
+impl State {
+    fn number(self) -> u64 {
+        match self {
+            Self::Starting => 0,
+            Self::Ready => 1,
+            Self::Done => 2,
+            Self::Behind => 3,
+            Self::Failed(errno) => 1000 + errno.raw_os_error().unsigned_abs() as u64,
+        }
+    }
+
+    fn of(number: u64) -> Self {
+        match number {
+            0 => Self::Starting,
+            1 => Self::Ready,
+            2 => Self::Done,
+            3 => Self::Behind,
+            other => Self::Failed(Errno::from_raw_os_error(other.saturating_sub(1000) as i32)),
+        }
+    }
+}
+
+/// What all processes share.
+struct Scene<'g> {
+    graph: &'g Graph,
+    frames: usize,
+    /// The start, the states, the frames handed over, and the beginning and end of each stage.
+    words: SharedWords,
+    /// A doorbell for each hand-over, by the stages before and after it.
+    doorbells: Vec<(usize, usize, Box<dyn Doorbell>)>,
+}
+
+impl<'g> Scene<'g> {
+    fn new(graph: &'g Graph, frames: usize) -> Result<Self, SysError> {
+        let mut doorbells = Vec::new();
+        for (to, stage) in graph.stages.iter().enumerate() {
+            for link in &stage.after {
+                if let Some(cost) = link.by.and_then(|by| graph.operation(by)) {
+                    doorbells.push((link.from, to, doorbell(cost.operation)?));
+                }
+            }
+        }
+        let spans = 2 * frames * graph.stages.len();
+        let words = SharedWords::create(1 + graph.processes.len() + doorbells.len() + spans)?;
+        Ok(Self { graph, frames, words, doorbells })
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        &self.words.words()[index]
+    }
+
+    fn start(&self) -> &AtomicU64 {
+        self.word(0)
+    }
+
+    fn state(&self, process: usize) -> &AtomicU64 {
+        self.word(1 + process)
+    }
+
+    /// How many frames were handed over by a doorbell.
+    fn handed(&self, doorbell: usize) -> &AtomicU64 {
+        self.word(1 + self.graph.processes.len() + doorbell)
+    }
+
+    /// When a stage of a frame began, and ended in the word after it.
+    fn span(&self, frame: usize, stage: usize) -> usize {
+        let first = 1 + self.graph.processes.len() + self.doorbells.len();
+        first + 2 * (frame * self.graph.stages.len() + stage)
+    }
+
+    /// Waits until all processes have this state or a later one.
+    fn wait_for(&self, state: State, patience: Nanos) -> Result<(), PipelineError> {
+        let until = clock::now::<Monotonic>() + patience;
+        loop {
+            let mut all = true;
+            for (number, process) in self.graph.processes.iter().enumerate() {
+                match State::of(self.state(number).load(Ordering::Acquire)) {
+                    State::Failed(errno) => {
+                        return Err(PipelineError::Process {
+                            process: process.name.clone(),
+                            errno,
+                        });
+                    }
+                    State::Behind => return Err(PipelineError::Behind(process.name.clone())),
+                    found => all &= found == state || found == State::Done,
+                }
+            }
+            let now = clock::now::<Monotonic>();
+            match (all, now < until) {
+                (true, _) => return Ok(()),
+                (false, false) => return Err(PipelineError::Hung(patience)),
+                (false, true) => drop(Nanosleep.sleep_until(now + LOOK)?),
+            }
+        }
+    }
+
+    /// The spans of the frames that count, by stage.
+    fn spans(&self, start: Instant<Monotonic>) -> Vec<Vec<Sample>> {
+        let before = self.graph.period.saturating_mul(FRAMES_BEFORE as u64);
+        let first = (start + before).as_nanos();
+        let read = |word: usize| {
+            Nanos::from_nanos(self.word(word).load(Ordering::Acquire).saturating_sub(first))
+        };
+        let of_stage = |stage: usize| {
+            let frames = FRAMES_BEFORE..self.frames;
+            let words = frames.map(|frame| self.span(frame, stage));
+            words.map(|word| Sample { due: read(word), came: read(word + 1) }).collect()
+        };
+        (0..self.graph.stages.len()).map(of_stage).collect()
+    }
+}
+
+fn doorbell(operation: Word) -> Result<Box<dyn Doorbell>, SysError> {
+    Ok(match operation {
+        Word::Futex => Box::new(FutexPair::new()?),
+        Word::Eventfd => Box::new(EventfdPair::new()?),
+        _ => Box::new(PipePair::new()?),
+    })
+}
+
+/// One of the processes.
+struct Player<'s> {
+    scene: &'s Scene<'s>,
+    number: usize,
+    cpu: u32,
+    policy: &'s Policy,
+}
+
+/// A stage with what it needs.
+struct Part {
+    stage: usize,
+    /// The operations, and how often each is done.
+    steps: Vec<(Box<dyn Operation>, u32)>,
+    from: Vec<usize>,
+    to: Vec<usize>,
+    begins_frame: bool,
+}
+
+impl Player<'_> {
+    fn play(&self) {
+        let end = match self.try_to_play() {
+            Ok(end) => end,
+            Err(error) => State::Failed(error.errno),
+        };
+        self.note(end);
+    }
+
+    fn note(&self, state: State) {
+        self.scene.state(self.number).store(state.number(), Ordering::Release);
+    }
+
+    fn try_to_play(&self) -> Result<State, SysError> {
+        let mut preparation = Preparation::new();
+        if let Some(slack) = self.policy.timer_slack {
+            preparation.set_timer_slack(slack)?;
+        }
+        preparation.place(&std::iter::once(self.cpu).collect(), self.policy.scheduling)?;
+        let mut parts = self.parts()?;
+        touch_stack(STACK_DEPTH);
+        if self.policy.lock_memory {
+            preparation.lock_memory(Lock::Present);
+        }
+        // What is refused was refused to the measured operations too, and reported there.
+        preparation.finish()?;
+        self.note(State::Ready);
+        let start = self.wait_for_start()?;
+        for frame in 0..self.scene.frames {
+            let due = start + self.scene.graph.period.saturating_mul(frame as u64);
+            for part in &mut parts {
+                if !self.begin(part, frame, due)? {
+                    return Ok(State::Behind);
+                }
+                self.work(part, frame)?;
+            }
+            for (operation, _) in parts.iter_mut().flat_map(|part| &mut part.steps) {
+                operation.prepare()?;
+            }
+        }
+        Ok(State::Done)
+    }
+
+    fn parts(&self) -> Result<Vec<Part>, SysError> {
+        let graph = self.scene.graph;
+        let stages = graph.stages.iter().enumerate();
+        stages
+            .filter(|(_, stage)| stage.process == self.number)
+            .map(|(number, stage)| self.part(number, stage))
+            .collect()
+    }
+
+    fn part(&self, number: usize, stage: &Stage) -> Result<Part, SysError> {
+        let graph = self.scene.graph;
+        let cpus: CpuList = std::iter::once(self.cpu).collect();
+        let costs = stage.steps.iter().filter_map(|cell| graph.operation(*cell));
+        let steps = costs.map(|cost| {
+            let site = Site::prepare(cost, self.cpu);
+            let opened =
+                site.and_then(|mut site| operations::open(cost, &mut site, self.cpu, &cpus));
+            let mut operation = opened.map_err(errno_of)?;
+            operation.prepare()?;
+            Ok((operation, cost.per_sample()))
+        });
+        let bells = |of: fn(&(usize, usize, Box<dyn Doorbell>)) -> usize| {
+            let all = self.scene.doorbells.iter().enumerate();
+            all.filter(|(_, bell)| of(bell) == number).map(|(bell, _)| bell).collect()
+        };
+        Ok(Part {
+            stage: number,
+            steps: steps.collect::<Result<_, SysError>>()?,
+            from: bells(|(_, to, _)| *to),
+            to: bells(|(from, ..)| *from),
+            begins_frame: stage.after.is_empty(),
+        })
+    }
+
+    fn wait_for_start(&self) -> Result<Instant<Monotonic>, SysError> {
+        loop {
+            match self.scene.start().load(Ordering::Acquire) {
+                0 => drop(Nanosleep.sleep_until(clock::now::<Monotonic>() + LOOK)?),
+                start => return Ok(Instant::from_nanos(start)),
+            }
+        }
+    }
+
+    /// Waits until the stage can begin; false if that is much too late.
+    fn begin(&self, part: &Part, frame: usize, due: Instant<Monotonic>) -> Result<bool, SysError> {
+        if part.begins_frame {
+            let now = clock::now::<Monotonic>();
+            if now < due {
+                Nanosleep.sleep_until(due)?;
+            }
+            return Ok(now < due + BEHIND_MAX);
+        }
+        for bell in &part.from {
+            let handed = self.scene.handed(*bell);
+            // A doorbell that rang twice may wake once, so the count decides.
+            while handed.load(Ordering::Acquire) <= frame as u64 {
+                self.scene.doorbells[*bell].2.wait(Side::Second)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn work(&self, part: &mut Part, frame: usize) -> Result<(), SysError> {
+        let span = self.scene.span(frame, part.stage);
+        let note = |word: usize| {
+            let now = clock::now::<Monotonic>().as_nanos();
+            self.scene.word(word).store(now, Ordering::Release);
+        };
+        note(span);
+        for (operation, times) in &mut part.steps {
+            operation.run(*times)?;
+        }
+        note(span + 1);
+        for bell in &part.to {
+            self.scene.handed(*bell).store(frame as u64 + 1, Ordering::Release);
+            self.scene.doorbells[*bell].2.ring(Side::Second, Signal::Go)?;
+        }
+        Ok(())
+    }
+}
+
+/// The error number of what cannot be measured: only numbers pass between the processes.
+fn errno_of(error: Unmeasurable) -> SysError {
+    match error {
+        Unmeasurable::System(error) => error,
+        Unmeasurable::NoMemory { .. } => SysError::new("mmap", Errno::NOMEM),
+        _ => SysError::new("pipeline", Errno::OPNOTSUPP),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::settings::Layer;
+    use tactus_pipeline::Pipeline;
+
+    use super::*;
+
+    const FORK: &str = r#"
+        period = "2ms"
+        [[stage]]
+        name = "read"
+        do = ["read-byte"]
+        [[stage]]
+        name = "left"
+        by = "pipe"
+        do = [{ operation = "memory-copy", size = "4KiB" }]
+        [[stage]]
+        name = "right"
+        after = "read"
+        by = "eventfd"
+        do = [{ operation = "fault", times = 2 }]
+        [[stage]]
+        name = "join"
+        after = ["left", "right"]
+        by = "futex"
+        [[stage]]
+        name = "again"
+        process = "join"
+    "#;
+
+    fn check_order(graph: &Graph, spans: &[Vec<Sample>]) {
+        for (number, stage) in graph.stages.iter().enumerate() {
+            assert!(spans[number].iter().all(|span| span.due <= span.came));
+            let frames = spans[number].windows(2);
+            assert!(frames.into_iter().all(|two| two[0].came <= two[1].due), "{number}");
+            for link in &stage.after {
+                let pairs = spans[link.from].iter().zip(&spans[number]);
+                assert!(pairs.into_iter().all(|(before, after)| before.came <= after.due));
+            }
+        }
+    }
+
+    /// Runs in a test's thread, whose copies are of a process with several: it works because no
+    /// other thread of this test binary holds the allocator for long.
+    #[test]
+    fn each_stage_begins_when_those_before_it_have_ended() {
+        let graph = Pipeline::parse(FORK).unwrap().graph(&Layer::default()).unwrap();
+        let spans = RunningPipeline::start(&graph, 50).unwrap().run().unwrap();
+        assert_eq!(spans.iter().map(Vec::len).collect::<Vec<_>>(), [50; 5]);
+        check_order(&graph, &spans);
+        // The first stage of a frame never begins before the frame is due.
+        for (frame, span) in spans[0].iter().enumerate() {
+            assert!(span.due >= graph.period.saturating_mul(frame as u64));
+        }
+    }
+
+    #[test]
+    fn a_pipeline_that_cannot_run_here_is_refused() {
+        let text = FORK.replace("name = \"left\"", "name = \"left\"\ncpu = 60000");
+        let graph = Pipeline::parse(&text).unwrap().graph(&Layer::default()).unwrap();
+        let refused = RunningPipeline::start(&graph, 1).err();
+        assert!(matches!(refused, Some(PipelineError::Cpus { needed: 60_001, .. })), "{refused:?}");
+        let frames = RunningPipeline::start(&graph, 0).err();
+        assert_eq!(frames, Some(PipelineError::Frames(0)));
+    }
+}
