@@ -272,7 +272,9 @@ fn usual<'r>(rows: &[&'r CostRow]) -> Vec<(&'static str, &'r str)> {
     let mut counts: Vec<(&'static str, &'r str, usize)> = Vec::new();
     for row in rows {
         let values = row.settings.iter().chain(&row.conditions);
-        for (name, value) in values.filter(|(name, _)| !["operation", "size"].contains(name)) {
+        for (name, value) in
+            values.filter(|(name, _)| !["operation", "size", "image"].contains(name))
+        {
             match counts.iter_mut().find(|(known, of, _)| known == name && of == value) {
                 Some((_, _, count)) => *count += 1,
                 None => counts.push((name, value, 1)),
