@@ -17,8 +17,10 @@ use crate::svg::sizes::{self, SizeCurve};
 use crate::svg::style::CurveStyle;
 use crate::table::column::{Column, Entry};
 
-/// A page folds tables with more rows.
+/// A page folds the table of a family with more rows,
 const OPEN_ROWS: usize = 40;
+/// and those that follow from it with more.
+const OPEN_CONCLUSIONS: usize = 12;
 /// The most curves in a drawing that a reader can tell apart.
 const CURVES_MAX: usize = 8;
 
@@ -49,7 +51,7 @@ impl Captioned {
 
     /// Whether a page folds it.
     pub(crate) fn is_folded(&self) -> bool {
-        self.rows() > OPEN_ROWS
+        self.rows() > if self.caption.is_empty() { OPEN_ROWS } else { OPEN_CONCLUSIONS }
     }
 }
 
