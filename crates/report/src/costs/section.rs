@@ -1,5 +1,7 @@
 //! A family of operations: its table, and what follows from it.
 
+use std::cmp::Reverse;
+
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::Family;
 use tactus_model::run::Run;
@@ -17,8 +19,10 @@ use crate::svg::sizes::{self, SizeCurve};
 use crate::svg::style::CurveStyle;
 use crate::table::column::{Column, Entry};
 
-/// A page folds tables with more rows.
+/// A page folds the table of a family with more rows,
 const OPEN_ROWS: usize = 40;
+/// and those that follow from it with more.
+const OPEN_CONCLUSIONS: usize = 12;
 /// The most curves in a drawing that a reader can tell apart.
 const CURVES_MAX: usize = 8;
 
@@ -49,7 +53,7 @@ impl Captioned {
 
     /// Whether a page folds it.
     pub(crate) fn is_folded(&self) -> bool {
-        self.rows() > OPEN_ROWS
+        self.rows() > if self.caption.is_empty() { OPEN_ROWS } else { OPEN_CONCLUSIONS }
     }
 }
 
@@ -235,7 +239,8 @@ impl<'r> Scope<'r> {
             let rows: Vec<&CostRow> =
                 over.cells.iter().map(|cell| self.row(*cell)).collect::<Option<_>>()?;
             let points = rows.iter().filter_map(|row| Some((row.size()?.get(), nanos(row))));
-            Some((self.context(rows[0]), self.way(rows[0]), points.collect()))
+            let (context, name) = (self.context(rows[0]), self.way(rows[0]));
+            Some(Costs { context, name, points: points.collect() })
         });
         let sizes = panels("block size", of_sizes.collect());
         let sets = panels("working set", self.working_sets());
@@ -243,22 +248,22 @@ impl<'r> Scope<'r> {
     }
 
     /// The costs by working set, of each operation with all else equal.
-    fn working_sets(&self) -> Vec<(String, String, Vec<(u64, Nanos)>)> {
-        let mut curves: Vec<(String, String, Vec<(u64, Nanos)>)> = Vec::new();
+    fn working_sets(&self) -> Vec<Costs> {
+        let mut curves: Vec<Costs> = Vec::new();
         for row in &self.rows {
             let set = row.settings.get("working-set").and_then(|set| set.parse::<Bytes>().ok());
             let Some(set) = set.filter(|set| *set > Bytes::ZERO) else { continue };
             let mut alike = (*row).clone();
             alike.settings.remove("working-set");
-            let way = self.way(&alike);
+            let name = self.way(&alike);
             let point = (set.get(), nanos(row));
-            match curves.iter_mut().find(|(_, known, _)| *known == way) {
-                Some((_, _, points)) => points.push(point),
-                None => curves.push((String::new(), way, vec![point])),
+            match curves.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.points.push(point),
+                None => curves.push(Costs { context: String::new(), name, points: vec![point] }),
             }
         }
-        curves.retain(|(_, _, points)| points.len() > 1);
-        curves.iter_mut().for_each(|(_, _, points)| points.sort_unstable());
+        curves.retain(|costs| costs.points.len() > 1);
+        curves.iter_mut().for_each(|costs| costs.points.sort_unstable());
         curves
     }
 }
@@ -272,7 +277,9 @@ fn usual<'r>(rows: &[&'r CostRow]) -> Vec<(&'static str, &'r str)> {
     let mut counts: Vec<(&'static str, &'r str, usize)> = Vec::new();
     for row in rows {
         let values = row.settings.iter().chain(&row.conditions);
-        for (name, value) in values.filter(|(name, _)| !["operation", "size"].contains(name)) {
+        for (name, value) in
+            values.filter(|(name, _)| !["operation", "size", "image"].contains(name))
+        {
             match counts.iter_mut().find(|(known, of, _)| known == name && of == value) {
                 Some((_, _, count)) => *count += 1,
                 None => counts.push((name, value, 1)),
@@ -280,7 +287,7 @@ fn usual<'r>(rows: &[&'r CostRow]) -> Vec<(&'static str, &'r str)> {
         }
     }
     // Of equally frequent ones, the first in the plan.
-    counts.sort_by(|a, b| b.2.cmp(&a.2));
+    counts.sort_by_key(|(_, _, count)| Reverse(*count));
     let mut usual: Vec<(&'static str, &'r str)> = Vec::new();
     for (name, value, _) in counts {
         if usual.iter().all(|(known, _)| *known != name) {
@@ -290,10 +297,17 @@ fn usual<'r>(rows: &[&'r CostRow]) -> Vec<(&'static str, &'r str)> {
     usual
 }
 
-/// Drawings of curves with equal contexts; each curve has its context, name and points.
-fn panels(along: &str, curves: Vec<(String, String, Vec<(u64, Nanos)>)>) -> Vec<String> {
+/// The costs of a way by size, with what distinguishes it from most others.
+struct Costs {
+    context: String,
+    name: String,
+    points: Vec<(u64, Nanos)>,
+}
+
+/// Drawings of curves with equal contexts.
+fn panels(along: &str, curves: Vec<Costs>) -> Vec<String> {
     let mut groups: Vec<(String, Vec<SizeCurve>)> = Vec::new();
-    for (context, name, points) in curves {
+    for Costs { context, name, points } in curves {
         let open = groups
             .iter_mut()
             .find(|(known, curves)| *known == context && curves.len() < CURVES_MAX);
