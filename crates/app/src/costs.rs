@@ -21,7 +21,7 @@ pub fn plan(is_quick: bool, overrides: Overrides) -> Result<Plan> {
 /// It has no result of an operation.
 pub fn of(run: &Run) -> Result<RunCosts> {
     let costs = RunCosts::of(run);
-    if !costs.rows.is_empty() {
+    if !costs.rows.is_empty() || !costs.interrupts.is_empty() {
         return Ok(costs);
     }
     let id = &run.header.id;

@@ -1,13 +1,14 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 22] = [
+pub const EXPERIMENTS: [(&str, &str); 23] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
     ("gate", include_str!("../../../experiments/gate.toml")),
     ("costs", include_str!("../../../experiments/costs.toml")),
     ("costs-quick", include_str!("../../../experiments/costs-quick.toml")),
+    ("clocks", include_str!("../../../experiments/clocks.toml")),
     ("preemption", include_str!("../../../experiments/preemption.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     (

@@ -18,6 +18,8 @@ keywords! {
         Switch = "switch",
         /// Moving data within memory.
         Memory = "memory",
+        /// Reading clocks, and sleeping by them.
+        Clock = "clock",
     }
 }
 
@@ -56,6 +58,10 @@ keywords! {
         FirstTouch = "first-touch",
         /// Writing to each page of memory that is used again.
         Recycled = "recycled",
+        /// Reading a clock.
+        ClockRead = "clock-read",
+        /// The shortest sleep: until a microsecond from now.
+        ClockSleep = "clock-sleep",
     }
 }
 
@@ -72,6 +78,50 @@ keywords! {
         PartnerCpu = "partner-cpu",
         /// How much memory each side reads between two switches.
         WorkingSet = "working-set",
+        /// The clock that is read.
+        ReadClock = "read-clock",
+    }
+}
+
+keywords! {
+    /// A clock that can be read: those of clock_gettime(2), and the counter of the CPU.
+    pub enum ReadClock: "clock" {
+        /// Since boot, without suspended time, adjusted by NTP.
+        Monotonic = "monotonic",
+        /// The same, not adjusted.
+        MonotonicRaw = "monotonic-raw",
+        /// The same as monotonic, as of the last tick.
+        MonotonicCoarse = "monotonic-coarse",
+        /// Since 1970, which can be set.
+        Realtime = "realtime",
+        /// The same as of the last tick.
+        RealtimeCoarse = "realtime-coarse",
+        /// Since boot, with suspended time.
+        Boottime = "boottime",
+        /// Since 1970, with leap seconds.
+        Tai = "tai",
+        /// Realtime of timers that wake a suspended machine.
+        RealtimeAlarm = "realtime-alarm",
+        /// Boottime of timers that wake a suspended machine.
+        BoottimeAlarm = "boottime-alarm",
+        /// The CPU time of the reading thread.
+        ThreadCpu = "thread-cpu",
+        /// The CPU time of its process.
+        ProcessCpu = "process-cpu",
+        /// The CPU time of another thread of its process, which sleeps.
+        OtherThreadCpu = "other-thread-cpu",
+        /// The CPU time of another process: the parent.
+        OtherProcessCpu = "other-process-cpu",
+        /// The time stamp counter of x86 (RDTSC), where it neither stops nor changes its rate.
+        #[doc(alias = "rdtsc")]
+        Tsc = "tsc",
+    }
+}
+
+impl ReadClock {
+    /// Whether it shows the same on every CPU; the CPU time of a thread is its own.
+    pub const fn is_shared(self) -> bool {
+        !matches!(self, Self::ThreadCpu)
     }
 }
 
@@ -147,7 +197,7 @@ const MOVED: Amount = Amount::Bytes(1 << 20);
 impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
-        use Parameter::{Pages, Partner, PartnerCpu, Size, WorkingSet};
+        use Parameter::{Pages, Partner, PartnerCpu, ReadClock, Size, WorkingSet};
         let (family, unit, takes, amount): (_, _, &'static [Parameter], _) = match self {
             Self::Getppid | Self::ReadByte | Self::GettimeSyscall => {
                 (Family::Trap, "call", &[], Amount::Times(128))
@@ -166,6 +216,8 @@ impl Operation {
             | Self::MemoryCopyStreaming => (Family::Memory, "block", &[Size, Pages], MOVED),
             Self::FirstTouch => (Family::Memory, "block", &[Size, Pages], Amount::Times(1)),
             Self::Recycled => (Family::Memory, "block", &[Size, Pages], Amount::Pages(1024)),
+            Self::ClockRead => (Family::Clock, "reading", &[ReadClock], Amount::Times(512)),
+            Self::ClockSleep => (Family::Clock, "sleep", &[], Amount::Times(1)),
         };
         Traits { family, unit, takes, amount }
     }
@@ -201,6 +253,14 @@ pub struct CostProbe {
     pub partner_cpu: PartnerCpu,
     /// How much memory each side reads before it hands over.
     pub working_set: Bytes,
+    /// The clock that is read.
+    #[serde(default = "monotonic")]
+    pub read_clock: ReadClock,
+}
+
+/// The value for plans stored before this setting existed.
+const fn monotonic() -> ReadClock {
+    ReadClock::Monotonic
 }
 
 impl CostProbe {
@@ -217,6 +277,7 @@ impl CostProbe {
             partner: Partner::Process,
             partner_cpu: PartnerCpu::Same,
             working_set: Bytes::ZERO,
+            read_clock: ReadClock::Monotonic,
         }
     }
 

@@ -347,7 +347,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "operation",
         of: Some(ProbeKind::Cost),
         value: "OPERATION",
-        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory)",
+        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory); clock-read (of read-clock), clock-sleep (the shortest sleep, by the settings sleep and clock)",
         set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
         get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
     },
@@ -390,6 +390,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "Memory that each side of a round trip reads before it hands over, 0B to 1GiB",
         set: |cell, text| put(&mut cost_mut(cell)?.working_set, text),
         get: |cell| cost_text(cell, Parameter::WorkingSet, |cost| cost.working_set),
+    },
+    Setting {
+        name: "read-clock",
+        of: Some(ProbeKind::Cost),
+        value: "CLOCK",
+        about: "The clock that clock-read reads: monotonic, monotonic-raw, monotonic-coarse, realtime, realtime-coarse, boottime, tai, realtime-alarm, boottime-alarm; thread-cpu, process-cpu, other-thread-cpu, other-process-cpu (CPU time); tsc (the CPU's counter)",
+        set: |cell, text| put(&mut cost_mut(cell)?.read_clock, text),
+        get: |cell| cost_text(cell, Parameter::ReadClock, |cost| cost.read_clock),
     },
     Setting {
         name: "align",
@@ -493,6 +501,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards",
         set: |cell, text| put(&mut cell.quantum, text),
         get: |cell| cell.quantum.to_string(),
+    },
+    Setting {
+        name: "extra-interrupts",
+        of: None,
+        value: "N",
+        about: "Clock interrupts per second on the measured CPUs in addition to the kernel's own, 0 to 20000: an emulation of a higher tick rate, without the scheduler's work in a tick",
+        set: |cell, text| put_number(&mut cell.extra_interrupts, text),
+        get: |cell| cell.extra_interrupts.to_string(),
     },
     Setting {
         name: "warmup",
@@ -666,6 +682,7 @@ impl Cell {
             traced_events: TracedEvents::All,
             block_requests: BlockRequests::Untouched,
             quantum: Quantum::Untouched,
+            extra_interrupts: 0,
             sample_limit: 0,
             imported: None,
         }

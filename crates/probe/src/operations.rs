@@ -6,18 +6,21 @@
 //! they show what else had the CPU. Nothing is discarded for what they show; the result keeps both
 //! beside the figures of the batch.
 
+mod clocks;
 mod memory;
 mod switch;
 mod trap;
 
-use tactus_model::cost::{CostProbe, Operation as Word, Pages};
+use tactus_model::cost::{CostProbe, Operation as Word, Pages, ReadClock};
 use tactus_model::cpus::CpuList;
-use tactus_model::result::Batch;
+use tactus_model::result::{Batch, ClockFindings};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Clock, Instant, Nanos};
 use tactus_prepare::TouchedVec;
 use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
 use tactus_sys::{Errno, SysError, clock, process, usage};
+
+pub(crate) use clocks::ShortestSleeps;
 
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
@@ -33,6 +36,11 @@ pub(crate) trait Operation {
     /// Does the operation this number of times.
     fn run(&mut self, times: u32) -> Result<(), SysError>;
 
+    /// What its clock showed, found after the window; `None` if it measures no clock.
+    fn findings(&mut self) -> Option<ClockFindings> {
+        None
+    }
+
     /// The CPU time that others have used for the operation: its partner.
     fn time_of_others(&self) -> Nanos {
         Nanos::ZERO
@@ -45,6 +53,9 @@ pub(crate) enum Unmeasurable {
     /// The partner has no CPU of its own.
     #[error("the partner needs another CPU, and this process may use only one")]
     OneCpu,
+    /// There is no such clock.
+    #[error("this machine does not have the clock {0}")]
+    NoClock(ReadClock),
     /// The kernel gave normal pages.
     #[error("the kernel gave normal pages instead of huge ones")]
     NoHugePages,
@@ -66,6 +77,10 @@ impl Unmeasurable {
     pub(crate) const fn hint(self) -> Option<&'static str> {
         match self {
             Self::OneCpu => Some("use partner-cpu = \"same\", or more CPUs"),
+            Self::NoClock(_) => Some(
+                "the alarm clocks need a real-time clock that wakes the machine, tsc an x86 CPU with \
+                 an invariant counter; use another read-clock",
+            ),
             Self::NoHugePages => Some(
                 "write madvise or always to /sys/kernel/mm/transparent_hugepage/enabled, or use \
                  pages = \"normal\"",
@@ -112,9 +127,17 @@ impl Repetition {
 /// What an operation needs, ready before the window opens.
 pub(crate) struct Bench {
     repetition: Repetition,
-    operation: Box<dyn Operation>,
+    /// `None` for the sleeps of the task's own facility.
+    operation: Option<Box<dyn Operation>>,
     record: SchedulingRecord,
     batches: TouchedVec<TakenBatch>,
+}
+
+/// What a repeated operation gave.
+pub(crate) struct Repeated {
+    pub(crate) taken: TakenSamples,
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) clock: Option<ClockFindings>,
 }
 
 /// A batch before its samples are evaluated.
@@ -147,6 +170,7 @@ impl Bench {
     ) -> Result<Self, Unmeasurable> {
         require_memory(cost)?;
         let operation: Box<dyn Operation> = match cost.operation {
+            Word::ClockRead => Box::new(clocks::Readings::open(cost.read_clock, cpu, cpus)?),
             Word::Getppid => Box::new(trap::Getppid),
             Word::ReadByte => Box::new(trap::ReadByte::open()?),
             Word::Gettime => Box::new(trap::Gettime),
@@ -162,7 +186,17 @@ impl Bench {
             | Word::MemoryCopyStreaming
             | Word::FirstTouch
             | Word::Recycled => memory::open(cost)?,
+            Word::ClockSleep => return Self::of(cost, window, cpu, None),
         };
+        Self::of(cost, window, cpu, Some(operation))
+    }
+
+    fn of(
+        cost: &CostProbe,
+        window: Nanos,
+        cpu: u32,
+        operation: Option<Box<dyn Operation>>,
+    ) -> Result<Self, Unmeasurable> {
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
         let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
@@ -176,14 +210,19 @@ impl Bench {
     ///
     /// A sample is due when its operations begin and comes when they are done, so its latency is
     /// their duration, plus that of one clock reading. Within a batch, the loop allocates nothing,
-    /// takes no lock, and makes no system call but those of the operation.
+    /// takes no lock, and makes no system call but those of the operation. `sleeps` is the operation
+    /// of a bench that has none of its own.
     pub(crate) fn measure<C: Clock>(
         &mut self,
         start: Instant<C>,
         mut memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), SysError> {
+        sleeps: &mut dyn Operation,
+    ) -> Result<Repeated, SysError> {
         let Repetition { window, per_sample, batch } = self.repetition;
-        let operation = &mut *self.operation;
+        let operation: &mut dyn Operation = match &mut self.operation {
+            Some(operation) => operation.as_mut(),
+            None => sleeps,
+        };
         while clock::now::<C>() < start {
             std::hint::spin_loop();
         }
@@ -227,7 +266,7 @@ impl Bench {
             ended,
             passes: Vec::new(),
         };
-        Ok((taken, batches))
+        Ok(Repeated { taken, batches, clock: operation.findings() })
     }
 }
 
@@ -306,10 +345,11 @@ const fn is_huge(cost: &CostProbe) -> bool {
 #[cfg(test)]
 mod tests {
     use tactus_model::bytes::Bytes;
-    use tactus_model::cost::{Partner, PartnerCpu};
+    use tactus_model::cost::{Family, Partner, PartnerCpu, ReadClock};
     use tactus_model::experiment::{Experiment, Overrides};
     use tactus_model::time::Monotonic;
     use tactus_sys::affinity;
+    use tactus_sys::sleep::Nanosleep;
 
     use super::*;
 
@@ -321,17 +361,21 @@ mod tests {
 
     const WINDOW: Nanos = Nanos::from_millis(8);
 
-    fn measure(cost: &CostProbe) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
+    fn measure(cost: &CostProbe) -> Result<Repeated, Unmeasurable> {
         let cpus = affinity::get()?;
         let cpu = cpus.iter().next().unwrap();
         let mut bench = Bench::open(cost, WINDOW, cpu, &cpus)?;
         let memory = SampleMemory::take(bench.repetition.at_most() as usize).unwrap();
-        Ok(bench.measure::<Monotonic>(clock::now(), memory)?)
+        let (mut sleeper, now) = (Nanosleep, clock::now::<Monotonic>());
+        let mut sleeps = ShortestSleeps::<Monotonic, _>::by(&mut sleeper);
+        Ok(bench.measure(now, memory, &mut sleeps)?)
     }
 
     fn check(cost: &CostProbe) {
-        let (taken, batches) = match measure(cost) {
+        let Repeated { taken, batches, clock } = match measure(cost) {
             Err(Unmeasurable::OneCpu | Unmeasurable::NoHugePages) => return,
+            // Some machines lack the alarm clocks or the counter.
+            Err(Unmeasurable::NoClock(_)) if cost.read_clock != ReadClock::Monotonic => return,
             found => found.unwrap_or_else(|error| panic!("{cost:?}: {error}")),
         };
         let in_batches: u64 = batches.iter().map(|batch| u64::from(batch.count)).sum();
@@ -342,6 +386,9 @@ mod tests {
             assert!(batch.median <= batch.elapsed && batch.calibration > Nanos::ZERO);
         }
         assert!(taken.samples.is_sorted_by(|a, b| a.came <= b.due), "{cost:?}");
+        let is_of_clock = cost.operation.traits().family == Family::Clock;
+        assert_eq!(clock.is_some(), is_of_clock, "{cost:?}");
+        assert!(clock.is_none_or(|clock| clock.on_one_cpu.compared > 0), "{cost:?}: {clock:?}");
     }
 
     #[test]
@@ -356,6 +403,10 @@ mod tests {
             if operation.takes("working-set") {
                 check(&CostProbe { working_set: Bytes::new(10_000), ..base.clone() });
                 check(&CostProbe { partner: Partner::Thread, ..base.clone() });
+            }
+            if operation.takes("read-clock") {
+                let of = |&read_clock| check(&CostProbe { read_clock, ..base.clone() });
+                ReadClock::ALL.iter().for_each(of);
             }
             if operation.takes("partner-cpu") {
                 check(&CostProbe { partner_cpu: PartnerCpu::Other, ..base });

@@ -1,10 +1,13 @@
 //! What operations cost, as text and as a page.
 
+mod clocks;
+mod interrupts;
+
 use askama::Template;
 use tactus_model::cell::Cell;
 use tactus_model::cost::{CostProbe, Family, Operation, Pages, Partner, PartnerCpu};
 use tactus_model::run::Run;
-use tactus_model::time::Nanos;
+use tactus_model::time::{ClockName, Nanos};
 use tactus_stats::costs::{Contamination, CostRow, RunCosts};
 
 use crate::format::{self, THIN_SPACE};
@@ -21,12 +24,16 @@ use crate::wrap::wrapped;
 pub fn costs_text(run: &Run, costs: &RunCosts, options: &TableOptions) -> String {
     let width = options.width;
     let mut text = String::new();
-    for sentence in findings(costs) {
+    for sentence in findings(run, costs) {
         text.push_str(&wrapped(&sentence, "", width));
     }
     for (family, rows) in families(costs) {
         text.push_str(&format!("\n{}\n\n", heading(family)));
         text.push_str(&grid(columns(run, &rows), width));
+    }
+    if !costs.interrupts.is_empty() {
+        text.push_str(&format!("\n{}\n\n", interrupts::HEADING));
+        text.push_str(&grid(interrupts::columns(run, &costs.interrupts), width));
     }
     text.push('\n');
     for note in notes(run, costs) {
@@ -45,10 +52,15 @@ pub fn costs_page(run: &Run, costs: &RunCosts) -> Result<String, ReportError> {
         drawings: drawings(run, &rows),
         table: Table::of(columns(run, &rows)),
     });
+    let of_interrupts = (!costs.interrupts.is_empty()).then(|| FamilyView {
+        heading: interrupts::HEADING,
+        drawings: Vec::new(),
+        table: Table::of(interrupts::columns(run, &costs.interrupts)),
+    });
     let page = Page {
         title: format!("What operations cost on {}", machine(run)),
-        findings: findings(costs),
-        families: families.collect(),
+        findings: findings(run, costs),
+        families: families.chain(of_interrupts).collect(),
         notes: notes(run, costs),
         frame: Frame::new("", &[]),
     };
@@ -83,6 +95,7 @@ const fn heading(family: Family) -> &'static str {
         Family::Trap => "Entering the kernel",
         Family::Switch => "Round trips to another thread or process",
         Family::Memory => "Moving and getting memory",
+        Family::Clock => "Clocks, and sleeping by them",
     }
 }
 
@@ -111,6 +124,15 @@ fn name(run: &Run, row: &CostRow) -> String {
     let mut parts = vec![cost.operation.to_string()];
     if takes("size") {
         parts[0].push_str(&format!(" {}", cost.size));
+    }
+    if takes("read-clock") {
+        parts[0].push_str(&format!(" {}", cost.read_clock));
+    }
+    if cost.operation == Operation::ClockSleep {
+        parts[0].push_str(&format!(" {}", cost.timer.sleep));
+        if cost.timer.clock != ClockName::Monotonic {
+            parts.push(cost.timer.clock.to_string());
+        }
     }
     if takes("pages") && cost.pages == Pages::Huge {
         parts.push("huge pages".to_owned());
@@ -191,6 +213,7 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
         columns
             .push(Column::of("rate", rows, |row| rate(row)).meaning("bytes of a block per median"));
     }
+    columns.extend(clocks::columns(rows));
     columns.extend([
         Column::of("A/A", rows, |row| Entry::optional(row.cost.noise_floor.map(percent)))
             .meaning("two measurements of the same thing differ by less in 95 of 100 cases")
@@ -217,7 +240,7 @@ fn rate(row: &CostRow) -> Entry {
 }
 
 /// The sentences above the tables.
-fn findings(costs: &RunCosts) -> Vec<String> {
+fn findings(run: &Run, costs: &RunCosts) -> Vec<String> {
     let call = costs.system_call_ns.map(|call| {
         format!("A system call (getppid) takes {}, the median over the whole run.", cost(call))
     });
@@ -237,7 +260,9 @@ fn findings(costs: &RunCosts) -> Vec<String> {
             mode(modes.slow)
         )
     });
-    [call, modes, address_space(costs), fresh_pages(costs)].into_iter().flatten().collect()
+    let found = [call, modes, address_space(costs), fresh_pages(costs), interrupts::finding(costs)];
+    let clocks = clocks::warnings(costs, |row| name(run, row));
+    found.into_iter().flatten().chain(clocks).collect()
 }
 
 /// The first two rows that differ in this setting of operations alone, with these values.
@@ -343,7 +368,8 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
         its interval over processes and batches. A round trip has two \
         switches, on one CPU unless the name says otherwise. Rates are in \
         decimal units; a copy counts its bytes once.";
-    [contaminated, autogroup]
+    let emulated = (!costs.interrupts.is_empty()).then(|| interrupts::NOTE.to_owned());
+    [contaminated, autogroup, emulated]
         .into_iter()
         .flatten()
         .chain(failed)

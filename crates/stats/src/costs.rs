@@ -18,7 +18,7 @@ use tactus_model::cell::Cell;
 use tactus_model::cost::{CostProbe, Family, Operation, PartnerCpu, Traits};
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
-use tactus_model::result::{Batch, Histogram, Measurement};
+use tactus_model::result::{Batch, ClockFindings, Histogram, Measurement};
 use tactus_model::run::Run;
 use tactus_model::settings;
 use tactus_model::time::Nanos;
@@ -26,6 +26,7 @@ use tactus_model::time::Nanos;
 use crate::LatencyHistogram;
 use crate::bootstrap::Blocks;
 use crate::cell::{SEED, both_rules, supported};
+use crate::interrupt_cost::{InterruptCost, interrupt_costs};
 use crate::modes::{Modes, deviation, median_of};
 
 /// What the operations of a run cost.
@@ -38,6 +39,8 @@ pub struct RunCosts {
     pub modes: Option<Modes>,
     /// A row for each measured operation, in the order of the plan.
     pub rows: Vec<CostRow>,
+    /// What clock interrupts cost, if sorts were measured at several rates of them.
+    pub interrupts: Vec<InterruptCost>,
 }
 
 /// What the operation of a cell costs.
@@ -72,14 +75,19 @@ impl RunCosts {
             let probe = settings.probe.cost()?;
             let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
             let Traits { family, unit, .. } = probe.operation.traits();
+            // A sleep is chosen by the settings of all probes.
+            let sleeps = probe.operation == Operation::ClockSleep;
             let own = |(name, _): &(&'static str, String)| {
                 settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
+                    || (sleeps && ["sleep", "clock"].contains(name))
             };
             let settings = settings.settings().filter(own).collect();
             Some(CostRow { cell, family, unit, settings, moved: probe.moved(), cost })
         };
         let rows = cells.iter().enumerate().filter_map(row).collect();
-        Self { system_call_ns: median_of(all), modes, rows }
+        let measurements: Vec<&Measurement> = run.measurements.iter().collect();
+        let interrupts = interrupt_costs(cells, &measurements);
+        Self { system_call_ns: median_of(all), modes, rows, interrupts }
     }
 }
 
@@ -120,6 +128,9 @@ pub struct CostSummary {
     pub noise_floor: Option<f64>,
     /// What else had the CPU.
     pub contamination: Contamination,
+    /// What the readings of the measured clock showed in all processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockFindings>,
     /// The typical cost without the contaminated batches, if any is left.
     pub clean_ns: Option<f64>,
     /// The typical cost while the machine was in its fast and in its slow mode, if it has two.
@@ -152,7 +163,7 @@ enum Guard {
     Alone,
     /// The task and its partner share a CPU that is never idle.
     Shared,
-    /// The task sleeps while its partner works elsewhere.
+    /// The task sleeps, for a time or while its partner works elsewhere.
     Sleeping,
 }
 
@@ -164,9 +175,8 @@ impl Guard {
 
     const fn of(cost: &CostProbe) -> Self {
         match (cost.operation, cost.partner_cpu) {
-            (Operation::Pipe | Operation::Futex | Operation::Eventfd, PartnerCpu::Other) => {
-                Self::Sleeping
-            }
+            (Operation::Pipe | Operation::Futex | Operation::Eventfd, PartnerCpu::Other)
+            | (Operation::ClockSleep, _) => Self::Sleeping,
             (Operation::Pipe | Operation::Futex | Operation::Eventfd | Operation::Yield, _) => {
                 Self::Shared
             }
@@ -277,10 +287,17 @@ impl CostSummary {
             noise_floor: noise_floor(&of_processes_ns),
             of_processes_ns,
             contamination: Contamination::of(guard, measurements),
+            clock: clock_findings(measurements),
             clean_ns: medians(&|batch| !guard.is_contaminated(batch)),
             by_mode_ns,
         })
     }
+}
+
+/// The findings of all processes together; `None` if no clock was measured.
+fn clock_findings(measurements: &[&Measurement]) -> Option<ClockFindings> {
+    let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
+    tasks.filter_map(|task| task.clock.as_deref().copied()).reduce(ClockFindings::and)
 }
 
 /// The interval of the typical cost: processes are resampled, and runs of batches within them.

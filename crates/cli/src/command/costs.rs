@@ -12,6 +12,7 @@ use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::run::RunId;
 use tactus_stats::costs::{CostRow, RunCosts};
+use tactus_stats::interrupt_cost::InterruptCost;
 use tactus_stats::modes::Modes;
 
 use crate::error::CommandResult;
@@ -22,7 +23,7 @@ use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::{seed, whole};
 
-/// Measure what operations cost on this machine: system calls, round trips, memory.
+/// Measure what operations cost on this machine: system calls, round trips, memory, clocks, interrupts.
 ///
 /// It takes about two minutes, and about twenty seconds with --quick. Each operation is measured in
 /// several fresh processes, in random order, and gets a floor (the shortest sample), a median with an
@@ -73,6 +74,12 @@ enum Conclusion<'a> {
         run: &'a RunId,
         #[serde(flatten)]
         row: &'a CostRow,
+    },
+    /// A clock interrupt.
+    Interrupts {
+        run: &'a RunId,
+        #[serde(flatten)]
+        cost: &'a InterruptCost,
     },
     /// The machine.
     Machine { run: &'a RunId, system_call_ns: Option<f64>, modes: Option<Modes> },
@@ -126,6 +133,9 @@ fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult 
 fn print_lines(run: &RunId, costs: &RunCosts) -> CommandResult {
     for row in &costs.rows {
         write_line(&Conclusion::Cost { run, row })?;
+    }
+    for cost in &costs.interrupts {
+        write_line(&Conclusion::Interrupts { run, cost })?;
     }
     let (system_call_ns, modes) = (costs.system_call_ns, costs.modes);
     Ok(write_line(&Conclusion::Machine { run, system_call_ns, modes })?)
