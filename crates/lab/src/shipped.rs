@@ -1,7 +1,7 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 23] = [
+pub const EXPERIMENTS: [(&str, &str); 25] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
@@ -22,6 +22,8 @@ pub const EXPERIMENTS: [(&str, &str); 23] = [
         include_str!("../../../experiments/papers/address-spaces-guests.toml"),
     ),
     ("papers/reserves-receive", include_str!("../../../experiments/papers/reserves-receive.toml")),
+    ("papers/basic-costs", include_str!("../../../experiments/papers/basic-costs.toml")),
+    ("papers/tick-overhead", include_str!("../../../experiments/papers/tick-overhead.toml")),
     ("papers/tick-rates", include_str!("../../../experiments/papers/tick-rates.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/frames-guests", include_str!("../../../experiments/papers/frames-guests.toml")),
