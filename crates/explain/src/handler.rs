@@ -61,7 +61,14 @@ mod tests {
 
     fn event(at: u64, cpu: u32, kind: EventKind) -> Event {
         let at = Instant::from_nanos(at);
-        Event { at, cpu, thread: ThreadId(1), context: Context { flags: 0, preempt_count: 0 }, chain: None, kind }
+        Event {
+            at,
+            cpu,
+            thread: ThreadId(1),
+            context: Context { flags: 0, preempt_count: 0 },
+            chain: None,
+            kind,
+        }
     }
 
     #[test]

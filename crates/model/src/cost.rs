@@ -80,6 +80,8 @@ keywords! {
         WorkingSet = "working-set",
         /// The clock that is read.
         ReadClock = "read-clock",
+        /// How a task sleeps; a setting of other probes too.
+        Sleep = "sleep",
     }
 }
 
@@ -197,7 +199,7 @@ const MOVED: Amount = Amount::Bytes(1 << 20);
 impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
-        use Parameter::{Pages, Partner, PartnerCpu, ReadClock, Size, WorkingSet};
+        use Parameter::{Pages, Partner, PartnerCpu, ReadClock, Size, Sleep, WorkingSet};
         let (family, unit, takes, amount): (_, _, &'static [Parameter], _) = match self {
             Self::Getppid | Self::ReadByte | Self::GettimeSyscall => {
                 (Family::Trap, "call", &[], Amount::Times(128))
@@ -217,7 +219,7 @@ impl Operation {
             Self::FirstTouch => (Family::Memory, "block", &[Size, Pages], Amount::Times(1)),
             Self::Recycled => (Family::Memory, "block", &[Size, Pages], Amount::Pages(1024)),
             Self::ClockRead => (Family::Clock, "reading", &[ReadClock], Amount::Times(512)),
-            Self::ClockSleep => (Family::Clock, "sleep", &[], Amount::Times(1)),
+            Self::ClockSleep => (Family::Clock, "sleep", &[Sleep], Amount::Times(1)),
         };
         Traits { family, unit, takes, amount }
     }
@@ -338,5 +340,6 @@ mod tests {
         assert!(Operation::MemoryCopy.takes("size") && !Operation::Getppid.takes("size"));
         assert!(Operation::Getppid.takes("policy"));
         assert!(!Operation::Yield.takes("partner-cpu"), "a yield stays on its CPU");
+        assert!(Operation::ClockSleep.takes("sleep") && !Operation::Pipe.takes("sleep"));
     }
 }

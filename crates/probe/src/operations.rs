@@ -406,7 +406,8 @@ mod tests {
             }
             if operation.takes("read-clock") {
                 let of = |&read_clock| check(&CostProbe { read_clock, ..base.clone() });
-                ReadClock::ALL.iter().for_each(of);
+                let some = [ReadClock::Monotonic, ReadClock::OtherThreadCpu, ReadClock::Tsc];
+                some.iter().for_each(of);
             }
             if operation.takes("partner-cpu") {
                 check(&CostProbe { partner_cpu: PartnerCpu::Other, ..base });

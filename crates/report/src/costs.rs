@@ -128,7 +128,7 @@ fn name(run: &Run, row: &CostRow) -> String {
     if takes("read-clock") {
         parts[0].push_str(&format!(" {}", cost.read_clock));
     }
-    if cost.operation == Operation::ClockSleep {
+    if takes("sleep") {
         parts[0].push_str(&format!(" {}", cost.timer.sleep));
         if cost.timer.clock != ClockName::Monotonic {
             parts.push(cost.timer.clock.to_string());

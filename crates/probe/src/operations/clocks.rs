@@ -50,7 +50,10 @@ impl Readings {
         let (mut order, mut step) = (ClockOrder::default(), u64::MAX);
         let until = clock::now::<Monotonic>() + WATCHED;
         let mut last = self.reader.read();
-        while clock::now::<Monotonic>() < until {
+        let mut is_over = false;
+        while !is_over {
+            // Readings follow the end, in case the task had no CPU until then.
+            is_over = clock::now::<Monotonic>() >= until;
             for _ in 0..64 {
                 let next = self.reader.read();
                 order.compare(earlier_by(self.reader, last, next));
@@ -104,14 +107,14 @@ struct Sleeping {
 
 impl Sleeping {
     fn start() -> Result<Self, SysError> {
-        let ((wake, asleep), (tell, told)) = (channel::<()>(), channel());
+        let ((wake, asleep), (sender, receiver)) = (channel::<()>(), channel());
         let started = std::thread::Builder::new().name("sleeping".to_owned()).spawn(move || {
-            let _ = tell.send(thread::current_id());
+            let _ = sender.send(thread::current_id());
             let _ = asleep.recv();
         });
         let refused = SysError::new("pthread_create", Errno::AGAIN);
         let thread = started.map_err(|_| refused)?;
-        let id = told.recv().map_err(|_| refused)?;
+        let id = receiver.recv().map_err(|_| refused)?;
         Ok(Self { id, wake: Some(wake), thread: Some(thread) })
     }
 }
@@ -267,7 +270,8 @@ mod tests {
         affinity::set(&std::iter::once(cpu).collect()).unwrap();
         let readings = Readings::open(ReadClock::ThreadCpu, cpu, &cpus).unwrap();
         readings.watch();
-        let found = (0..20).find_map(|_| readings.exchange());
+        // On a busy machine, the partner may get no CPU in the time of an exchange.
+        let found = (0..2000).find_map(|_| readings.exchange());
         affinity::set(&cpus).unwrap();
         let found = found.expect("the other CPU never answered");
         assert!(found.earlier > 0 && found.earlier_max > Nanos::ZERO, "{found:?}");

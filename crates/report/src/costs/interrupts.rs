@@ -73,10 +73,10 @@ pub(super) fn finding(costs: &RunCosts) -> Option<String> {
         ));
     }
     let total = cost(most.cost_ns);
-    let told = format!("A clock interrupt costs a sort of {size} numbers {total} of CPU time");
+    let sentence = format!("A clock interrupt costs a sort of {size} numbers {total} of CPU time");
     let least = rows().min_by_key(|row| row.numbers).filter(|row| row.numbers < most.numbers);
     let Some(least) = least.filter(|row| row.is_above_zero()) else {
-        return Some(format!("{told}."));
+        return Some(format!("{sentence}."));
     };
     let own = cost(least.cost_ns);
     let few = count(least.numbers.get().into());
@@ -87,12 +87,12 @@ pub(super) fn finding(costs: &RunCosts) -> Option<String> {
     };
     Some(match is_apart {
         true => format!(
-            "{told}: {own} by itself, as sorts of {few} numbers show, and {:.0}{THIN_SPACE}% by its \
+            "{sentence}: {own} by itself, as sorts of {few} numbers show, and {:.0}{THIN_SPACE}% by its \
              effect on the caches.",
             100.0 * (1.0 - least.cost_ns / most.cost_ns)
         ),
         false => format!(
-            "{told}; an effect on the caches was not found, since sorts of {few} numbers lose as much \
+            "{sentence}; an effect on the caches was not found, since sorts of {few} numbers lose as much \
              ({own})."
         ),
     })
