@@ -38,12 +38,19 @@ pub fn of(run: &Run) -> Result<RunCosts> {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::cell::Cell;
+    use tactus_model::cost::Operation;
+
     use super::*;
 
     #[test]
     fn only_chosen_operations_are_measured() {
         let all = plan(false, Overrides::default()).unwrap();
         assert!(all.cells.iter().any(|cell| cell.probe.sort().is_some()), "clock interrupts");
+        let sleeps = |cell: &&Cell| {
+            cell.probe.cost().is_some_and(|cost| cost.operation == Operation::ClockSleep)
+        };
+        assert_eq!(all.cells.iter().filter(sleeps).count(), 3, "one for each sleep method");
         let mut overrides = Overrides::default();
         overrides.settings.set("operation", vec!["getppid".to_owned()]).unwrap();
         assert_eq!(plan(false, overrides).unwrap().cells.len(), 1);

@@ -118,7 +118,8 @@ fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
     cell.probe.frames().map(|frames| of(frames).to_string()).unwrap_or_default()
 }
 
-/// All settings, in the order in which results name them.
+/// All settings, in the order in which results name them. Which settings apply to a cell depends on
+/// its probe and its operation, which therefore come first.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "kernel",
@@ -193,6 +194,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "The measured CPUs: all, or a list such as 0,2-3",
         set: |cell, text| put(&mut cell.policy.cpus, text),
         get: |cell| cell.policy.cpus.to_string(),
+    },
+    Setting {
+        name: "operation",
+        of: Some(ProbeKind::Cost),
+        value: "OPERATION",
+        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory); clock-read (of read-clock), clock-sleep (the shortest sleep, by the settings sleep and clock)",
+        set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
+        get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
     },
     Setting {
         name: "sleep",
@@ -342,14 +351,6 @@ pub const SETTINGS: &[Setting] = &[
         about: "Scheduling of the kernel threads of net-receive = thread: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD",
         set: |cell, text| put(&mut net_mut(cell)?.napi_policy, text),
         get: |cell| net_text(cell, |net| net.napi_policy),
-    },
-    Setting {
-        name: "operation",
-        of: Some(ProbeKind::Cost),
-        value: "OPERATION",
-        about: "The measured operation: getppid, read-byte, gettime (vDSO), gettime-syscall, fault (first write to a page); pipe, futex, eventfd, yield (round trips to a partner); memory-read, memory-write, memory-copy, memory-copy-unaligned, memory-copy-streaming (past the caches), first-touch (of fresh memory), recycled (touch of used memory); clock-read (of read-clock), clock-sleep (the shortest sleep, by the settings sleep and clock)",
-        set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
-        get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
     },
     Setting {
         name: "size",

@@ -165,7 +165,7 @@ impl Exchange {
         let until = clock::now::<Monotonic>() + EXCHANGED;
         while clock::now::<Monotonic>() < until {
             match self.turn.load(Ordering::Acquire) {
-                TASK => self.take_turn(reader, &mut order, PARTNER),
+                TASK => self.take_turn(reader, &mut order, [TASK, PARTNER]),
                 _ => spin_loop(),
             }
         }
@@ -181,20 +181,19 @@ impl Exchange {
         let _ = self.turn.compare_exchange(NOBODY, TASK, Ordering::Release, Ordering::Relaxed);
         loop {
             match self.turn.load(Ordering::Acquire) {
-                PARTNER => self.take_turn(reader, &mut order, TASK),
+                PARTNER => self.take_turn(reader, &mut order, [PARTNER, TASK]),
                 OVER => return order,
                 _ => spin_loop(),
             }
         }
     }
 
-    fn take_turn(&self, reader: ClockReader, order: &mut ClockOrder, next: u32) {
-        let turn = self.turn.load(Ordering::Relaxed);
+    fn take_turn(&self, reader: ClockReader, order: &mut ClockOrder, [mine, next]: [u32; 2]) {
         let now = reader.read();
         order.compare(earlier_by(reader, self.reading.load(Ordering::Relaxed), now));
         self.reading.store(now, Ordering::Relaxed);
-        // The task may have ended the exchange meanwhile.
-        let _ = self.turn.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed);
+        // The task may have ended the exchange meanwhile, and it must stay over.
+        let _ = self.turn.compare_exchange(mine, next, Ordering::AcqRel, Ordering::Relaxed);
     }
 }
 
