@@ -20,8 +20,10 @@ use super::{Operation, Unmeasurable};
 /// How long a clock is read for its resolution: more than the longest tick, which is the step of
 /// coarse clocks.
 const WATCHED: Nanos = Nanos::from_millis(25);
-/// How long two CPUs hand readings to each other, and how long the task waits for the other CPU.
+/// How long two CPUs hand readings to each other.
 const EXCHANGED: Nanos = Nanos::from_millis(5);
+/// How long the task waits for the partner to get the other CPU, which may be busy.
+const AWAITED: Nanos = Nanos::from_millis(100);
 /// The most other CPUs with which the task's CPU is compared.
 const OTHERS_MAX: usize = 64;
 
@@ -162,6 +164,10 @@ impl Exchange {
     /// The side of the task, which ends the exchange.
     fn lead(&self, reader: ClockReader) -> ClockOrder {
         let mut order = ClockOrder::default();
+        let awaited = clock::now::<Monotonic>() + AWAITED;
+        while self.turn.load(Ordering::Acquire) == NOBODY && clock::now::<Monotonic>() < awaited {
+            spin_loop();
+        }
         let until = clock::now::<Monotonic>() + EXCHANGED;
         while clock::now::<Monotonic>() < until {
             match self.turn.load(Ordering::Acquire) {
@@ -270,7 +276,7 @@ mod tests {
         let readings = Readings::open(ReadClock::ThreadCpu, cpu, &cpus).unwrap();
         readings.watch();
         // On a busy machine, the partner may get no CPU in the time of an exchange.
-        let found = (0..2000).find_map(|_| readings.exchange());
+        let found = (0..200).find_map(|_| readings.exchange());
         affinity::set(&cpus).unwrap();
         let found = found.expect("the other CPU never answered");
         assert!(found.earlier > 0 && found.earlier_max > Nanos::ZERO, "{found:?}");
