@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod block_requests;
+mod extra_interrupts;
 pub mod machine;
 mod pipeline;
 mod quantum;
@@ -145,6 +146,8 @@ fn measure<W: Write>(
     let options = HostOptions { surroundings, ..HostOptions::new(executable.clone()) };
     // Held until the end of the turn, which includes the load.
     let (settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
+    refused.into_iter().for_each(|refused| messages.send_shortfall(&mut shortfalls, refused));
+    let (_extra_interrupts, refused) = extra_interrupts::start(&request.cell);
     refused.into_iter().for_each(|refused| messages.send_shortfall(&mut shortfalls, refused));
     // A guest ends with its first process, so nothing in it needs a guardian.
     let guardian = (surroundings == Surroundings::Host).then_some(&*executable);

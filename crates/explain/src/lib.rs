@@ -14,6 +14,7 @@
 //! From the same replay come results that need no samples: [`waits`](waits()) explains
 //! how long any thread waited for a CPU and divides the rest of its time ([`thread_time`]),
 //! and [`account`] says where the CPU time went.
+//! [`handler_times`] says how long an interrupt handler ran.
 //! [`jobs`] finds the jobs of periodic threads and explains the late ones. [`sections`] finds what a
 //! thread did between its waits.
 //! [`WaitWatch`] explains waits while events come in, and so does [`Explainer`] for samples.
@@ -34,6 +35,7 @@ mod cpu_use;
 mod explainer;
 pub mod explanation;
 mod group;
+mod handler;
 pub mod jobs;
 mod lengths;
 mod log;
@@ -58,6 +60,7 @@ pub use circumstance::{Circumstance, Circumstances, Serving, ServingCount, Witne
 pub use explainer::{Explainer, explain, witness};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part, ThrottledGroup};
 pub use group::{Group, GroupRows};
+pub use handler::handler_times;
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};
 pub use task::{Options, Origin, ProbeTask};

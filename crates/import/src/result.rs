@@ -88,6 +88,8 @@ impl ForeignTask {
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
             batches: Vec::new(),
+            timer_interrupts: None,
+            clock: None,
             by_dirt: None,
         }
     }

@@ -1,7 +1,7 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 24] = [
+pub const EXPERIMENTS: [(&str, &str); 27] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
@@ -10,6 +10,7 @@ pub const EXPERIMENTS: [(&str, &str); 24] = [
     ("costs-ipc", include_str!("../../../experiments/costs-ipc.toml")),
     ("costs-quick", include_str!("../../../experiments/costs-quick.toml")),
     ("costs-file", include_str!("../../../experiments/costs-file.toml")),
+    ("clocks", include_str!("../../../experiments/clocks.toml")),
     ("preemption", include_str!("../../../experiments/preemption.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     (
@@ -23,6 +24,8 @@ pub const EXPERIMENTS: [(&str, &str); 24] = [
         include_str!("../../../experiments/papers/address-spaces-guests.toml"),
     ),
     ("papers/reserves-receive", include_str!("../../../experiments/papers/reserves-receive.toml")),
+    ("papers/basic-costs", include_str!("../../../experiments/papers/basic-costs.toml")),
+    ("papers/tick-overhead", include_str!("../../../experiments/papers/tick-overhead.toml")),
     ("papers/tick-rates", include_str!("../../../experiments/papers/tick-rates.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/frames-guests", include_str!("../../../experiments/papers/frames-guests.toml")),

@@ -333,6 +333,8 @@ fn an_unbalanced_histogram_is_an_error() {
         usage: Default::default(),
         use_over_time: Vec::new(),
         batches: Vec::new(),
+        timer_interrupts: None,
+        clock: None,
         by_dirt: None,
     });
     assert!(store.save_measurement(&run, &unbalanced, &[]).is_err());

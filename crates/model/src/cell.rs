@@ -65,6 +65,9 @@ pub struct Cell {
     /// How long its tasks may run before another task of their class runs.
     #[serde(default)]
     pub quantum: Quantum,
+    /// Clock interrupts per second on the measured CPUs in addition to the kernel's own; 0 for none.
+    #[serde(default)]
+    pub extra_interrupts: u32,
     /// The most samples a task keeps; further samples are counted as dropped.
     pub sample_limit: u64,
     /// What is known of the cell if another program measured it; `None` for a measurement by
@@ -213,6 +216,12 @@ pub enum Inconsistent {
         "quantum = \"{0}\" applies only to tasks of the rr class or of an ordinary class; remove it"
     )]
     NoQuanta(Quantum),
+    /// The number of additional clock interrupts is out of range.
+    #[error(
+        "extra-interrupts = {0} is out of range; write 0 to {max} per second",
+        max = Cell::EXTRA_INTERRUPTS_MAX
+    )]
+    ExtraInterrupts(u32),
     /// The number of tasks is out of range.
     #[error("tasks-per-cpu = {0} is out of range; write 1 to 256")]
     TaskCount(u32),
@@ -231,19 +240,24 @@ impl Cell {
     /// The maximum number of samples that a task keeps: 160 GB.
     pub const SAMPLE_LIMIT_MAX: u64 = 10_000_000_000;
 
+    /// The most additional clock interrupts per second: the highest tick rate of the paper of 2003.
+    /// Each takes microseconds, so that most of the CPU's time is left.
+    pub const EXTRA_INTERRUPTS_MAX: u32 = 20_000;
+
     /// The maximum duration of a cell in a round: a year.
     pub const LENGTH_MAX: Nanos = Nanos::from_secs(366 * 24 * 3600);
 
     /// The cell as measured while events are recorded; `None` if it is not.
     ///
     /// Its window lasts [`Self::traced`], but at least one interval, since nothing is due in a
-    /// shorter window. A probe that never sleeps cannot be late and is not measured again; nor
-    /// are arrivals in the kernel, where the recorder itself takes time.
+    /// shorter window. A probe that never sleeps cannot be late and is measured again only for
+    /// accounts of CPU time ([`TracedEvents::Scheduling`]); arrivals in the kernel are not, since
+    /// there the recorder itself takes time.
     pub fn while_traced(&self) -> Option<Self> {
         let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
         let is_traced = self.traced > Nanos::ZERO
-            && !self.probe.never_sleeps()
+            && (!self.probe.never_sleeps() || self.traced_events == TracedEvents::Scheduling)
             && probe.sleep != SleepMethod::KernelHandler;
         is_traced.then(|| Self { duration, ..self.clone() })
     }
@@ -374,6 +388,9 @@ impl Cell {
         }
         if self.quantum != Quantum::Untouched && self.quanta().next().is_none() {
             return Err(Inconsistent::NoQuanta(self.quantum));
+        }
+        if self.extra_interrupts > Self::EXTRA_INTERRUPTS_MAX {
+            return Err(Inconsistent::ExtraInterrupts(self.extra_interrupts));
         }
         if !(1..=256).contains(&probe.tasks_per_cpu) {
             return Err(Inconsistent::TaskCount(probe.tasks_per_cpu));

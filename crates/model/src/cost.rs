@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::file::{Advice, Cache, Directory, FileReads, QueueDepth};
 pub use self::image::Image;
 pub use self::operation::{Amount, Family, Operation, Traits};
-pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, Touch, Wait};
+pub use self::parameter::{Buffers, Pages, Parameter, Partner, PartnerCpu, ReadClock, Touch, Wait};
 pub use self::sampling::{NotTimes, Sampling, Times, Way};
 use crate::bytes::Bytes;
 use crate::probe::TimerProbe;
@@ -52,6 +52,9 @@ pub struct CostProbe {
     /// Whether a thread of the lowest priority counts while the task's CPU is idle.
     #[serde(default)]
     pub idle_count: bool,
+    /// The clock that is read.
+    #[serde(default)]
+    pub read_clock: ReadClock,
     /// How it is sampled.
     #[serde(flatten)]
     pub sampling: Sampling,
@@ -74,6 +77,7 @@ impl CostProbe {
             file: FileReads::BLANK,
             image: Image::OF_THE_PAPER,
             idle_count: false,
+            read_clock: ReadClock::Monotonic,
             sampling: Sampling::USUAL,
         }
     }

@@ -166,9 +166,104 @@ pub struct TaskResult {
     /// The batches of a measured operation; empty for other probes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batch>,
+    /// The clock interrupts of its CPU; `None` if they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_interrupts: Option<TimerInterrupts>,
+    /// What the readings of a measured clock showed besides their cost; `None` for other probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Box<ClockFindings>>,
     /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_dirt: Option<Box<ByDirt>>,
+}
+
+/// The clock interrupts of a CPU, its ticks and expired timers, while a task was measured there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerInterrupts {
+    /// How many came, by the kernel's own counter.
+    pub count: u64,
+    /// The time between the two readings of the counter, slightly more than the window.
+    pub over: Nanos,
+}
+
+impl TimerInterrupts {
+    /// Interrupts per second; `None` if no time passed.
+    pub fn rate(self) -> Option<f64> {
+        (self.over > Nanos::ZERO).then(|| self.count as f64 / self.over.as_secs_f64())
+    }
+}
+
+/// What the readings of a clock showed, or sleeping by it: its resolution, and whether it ever ran
+/// backwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockFindings {
+    /// The resolution according to the kernel, by clock_getres(2); `None` for a counter of the CPU.
+    pub resolution: Option<Nanos>,
+    /// The smallest difference of successive readings that differed, or the shortest sleep; `None`
+    /// if none differed.
+    pub step: Option<Nanos>,
+    /// Successive readings on one CPU, or sleeps.
+    pub on_one_cpu: ClockOrder,
+    /// Readings on a CPU after a reading on another; `None` if the clock was read on one CPU only.
+    pub across_cpus: Option<ClockOrder>,
+}
+
+impl ClockFindings {
+    /// The findings of two measurements of one clock together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.on_one_cpu += other.on_one_cpu;
+        Self {
+            resolution: self.resolution.or(other.resolution),
+            step: [self.step, other.step].into_iter().flatten().min(),
+            on_one_cpu: self.on_one_cpu,
+            across_cpus: match (self.across_cpus, other.across_cpus) {
+                (Some(mut one), Some(other)) => {
+                    one += other;
+                    Some(one)
+                }
+                (one, other) => one.or(other),
+            },
+        }
+    }
+
+    /// Whether every reading was in order.
+    pub fn is_in_order(&self) -> bool {
+        let across = self.across_cpus.unwrap_or_default();
+        self.on_one_cpu.earlier == 0 && across.earlier == 0
+    }
+}
+
+/// Whether readings of a clock came in order: each is compared with the one before it. A sleep is
+/// compared with the time until which it was to last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOrder {
+    /// How many readings were compared.
+    pub compared: u64,
+    /// How many of them were earlier.
+    pub earlier: u64,
+    /// The most by which one was earlier.
+    pub earlier_max: Nanos,
+}
+
+impl ClockOrder {
+    /// Counts a reading that was earlier than the one before it by this much; zero if it was not.
+    pub fn compare(&mut self, earlier_by: Nanos) {
+        *self += Self {
+            compared: 1,
+            earlier: u64::from(earlier_by > Nanos::ZERO),
+            earlier_max: earlier_by,
+        };
+    }
+}
+
+impl AddAssign for ClockOrder {
+    // Saturates, since figures from a file or a process can have any value.
+    fn add_assign(&mut self, other: Self) {
+        self.compared = self.compared.saturating_add(other.compared);
+        self.earlier = self.earlier.saturating_add(other.earlier);
+        self.earlier_max = self.earlier_max.max(other.earlier_max);
+    }
 }
 
 /// Consecutive samples of an operation, with what was read right before and after them: whether

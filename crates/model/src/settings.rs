@@ -123,7 +123,8 @@ fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
     cell.probe.frames().map(|frames| of(frames).to_string()).unwrap_or_default()
 }
 
-/// All settings, in the order in which results name them.
+/// All settings, in the order in which results name them. Which settings apply to a cell depends on
+/// its probe and its operation, which therefore come first.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "kernel",
@@ -198,6 +199,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "The measured CPUs: all, or a list such as 0,2-3",
         set: |cell, text| put(&mut cell.policy.cpus, text),
         get: |cell| cell.policy.cpus.to_string(),
+    },
+    Setting {
+        name: "operation",
+        of: Some(ProbeKind::Cost),
+        value: "OPERATION",
+        about: "The measured operation, e.g. getppid, pipe, memory-copy, ipc-tcp, file-read, clock-read; docs/costs.md has all",
+        set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
+        get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
     },
     Setting {
         name: "sleep",
@@ -349,14 +358,6 @@ pub const SETTINGS: &[Setting] = &[
         get: |cell| net_text(cell, |net| net.napi_policy),
     },
     Setting {
-        name: "operation",
-        of: Some(ProbeKind::Cost),
-        value: "OPERATION",
-        about: "The measured operation, e.g. getppid, pipe, memory-copy, ipc-tcp, file-read, display-shared; docs/costs.md has all",
-        set: |cell, text| put(&mut cost_mut(cell)?.operation, text),
-        get: |cell| cell.probe.cost().map(|cost| cost.operation.to_string()).unwrap_or_default(),
-    },
-    Setting {
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
@@ -504,6 +505,14 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "read-clock",
+        of: Some(ProbeKind::Cost),
+        value: "CLOCK",
+        about: "The clock that clock-read reads: monotonic, monotonic-raw, monotonic-coarse, realtime, realtime-coarse, boottime, tai, realtime-alarm, boottime-alarm; thread-cpu, process-cpu, other-thread-cpu, other-process-cpu (CPU time); tsc (the CPU's counter)",
+        set: |cell, text| put(&mut cost_mut(cell)?.read_clock, text),
+        get: |cell| cost_text(cell, Parameter::ReadClock, |cost| cost.read_clock),
+    },
+    Setting {
         name: "align",
         of: None,
         value: "DURATION",
@@ -605,6 +614,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards",
         set: |cell, text| put(&mut cell.quantum, text),
         get: |cell| cell.quantum.to_string(),
+    },
+    Setting {
+        name: "extra-interrupts",
+        of: None,
+        value: "N",
+        about: "Clock interrupts per second on the measured CPUs in addition to the kernel's own, 0 to 20000: an emulation of a higher tick rate, without the scheduler's work in a tick",
+        set: |cell, text| put_number(&mut cell.extra_interrupts, text),
+        get: |cell| cell.extra_interrupts.to_string(),
     },
     Setting {
         name: "warmup",
@@ -778,6 +795,7 @@ impl Cell {
             traced_events: TracedEvents::All,
             block_requests: BlockRequests::Untouched,
             quantum: Quantum::Untouched,
+            extra_interrupts: 0,
             sample_limit: 0,
             imported: None,
         }

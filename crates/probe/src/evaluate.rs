@@ -2,7 +2,8 @@
 
 use tactus_model::interrupted::Dirt;
 use tactus_model::result::{
-    Accounting, Batch, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
+    Accounting, Batch, ByDirt, ClockFindings, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
+    TimerInterrupts,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
@@ -33,6 +34,10 @@ pub struct Found {
     pub use_over_time: Vec<Nanos>,
     /// The batches of its operation, if it measured one.
     pub batches: Vec<Batch>,
+    /// What the readings of its clock showed, if it measured one.
+    pub clock: Option<ClockFindings>,
+    /// The clock interrupts of its CPU, if they were counted.
+    pub timer_interrupts: Option<TimerInterrupts>,
     /// The dirt of the caches that its events found, if a program prepared them.
     pub dirt: Dirt,
 }
@@ -55,6 +60,8 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         usage: found.usage,
         use_over_time: found.use_over_time,
         batches: found.batches,
+        timer_interrupts: found.timer_interrupts,
+        clock: found.clock.map(Box::new),
         by_dirt: by_dirt(found.dirt, taken).map(Box::new),
     }
 }

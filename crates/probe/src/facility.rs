@@ -4,7 +4,7 @@
 //! them. Outside the loop, tasks handle all pairs alike.
 
 use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
-use tactus_model::result::{Batch, ProbeCost};
+use tactus_model::result::ProbeCost;
 use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
 use tactus_sys::sleep::{
     Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll,
@@ -17,7 +17,7 @@ use crate::frames::{Player, play};
 use crate::interrupted::Preparing;
 use crate::live::RingWriter;
 use crate::net::{Bursts, NetError, Sent, Site};
-use crate::operations::{Bench, Repetition, Unmeasurable};
+use crate::operations::{Bench, Repeated, Repetition, ShortestSleeps, Unmeasurable};
 use crate::schedule::Schedule;
 use crate::sort::{Sorts, sort_repeatedly};
 use crate::timer::{Rest, SampleMemory, TakenSamples, keep_measuring, measure};
@@ -99,7 +99,7 @@ pub(crate) trait Facility {
         bench: &mut Bench,
         start: u64,
         memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable>;
+    ) -> Result<Repeated, Unmeasurable>;
 
     /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
@@ -231,8 +231,9 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
         bench: &mut Bench,
         start: u64,
         memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
-        bench.measure::<C>(Instant::from_nanos(start), memory)
+    ) -> Result<Repeated, Unmeasurable> {
+        let mut sleeps = ShortestSleeps::by(&mut self.sleeper);
+        bench.measure::<C>(Instant::from_nanos(start), memory, &mut sleeps)
     }
 
     fn measure_live(

@@ -1,6 +1,7 @@
 //! The operations of the cost probe, and the loop that measures them.
 
 mod bench;
+mod clocks;
 mod display;
 mod file;
 mod idle;
@@ -14,13 +15,15 @@ mod trap;
 use std::path::PathBuf;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Pages};
+use tactus_model::cost::{CostProbe, Operation as Word, Pages, ReadClock};
 use tactus_model::cpus::CpuList;
+use tactus_model::result::ClockFindings;
 use tactus_model::time::Nanos;
 use tactus_sys::{Errno, SysError};
 
 pub use self::bench::system_call_ns;
-pub(crate) use self::bench::{Bench, Repetition};
+pub(crate) use self::bench::{Bench, Repeated, Repetition};
+pub(crate) use self::clocks::ShortestSleeps;
 pub(crate) use self::site::Site;
 
 /// An operation that can be repeated.
@@ -51,6 +54,11 @@ pub(crate) trait Operation {
         None
     }
 
+    /// What its clock showed, found after the window; `None` if it measures no clock.
+    fn findings(&mut self) -> Option<ClockFindings> {
+        None
+    }
+
     /// The CPU time that others have used for the operation: its partner.
     fn time_of_others(&self) -> Nanos {
         Nanos::ZERO
@@ -63,6 +71,12 @@ pub(crate) enum Unmeasurable {
     /// The partner has no CPU of its own.
     #[error("the partner needs another CPU, and this process may use only one")]
     OneCpu,
+    /// There is no such clock.
+    #[error("this machine does not have the clock {0}")]
+    NoClock(ReadClock),
+    /// A stage of a pipeline has no facility to sleep by.
+    #[error("clock-sleep measures the sleeps of a task, and is no work of a stage")]
+    NoFacility,
     /// The kernel gave normal pages.
     #[error("the kernel gave normal pages instead of huge ones")]
     NoHugePages,
@@ -130,6 +144,11 @@ impl Unmeasurable {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::OneCpu => Some("use partner-cpu = \"same\", or more CPUs"),
+            Self::NoClock(_) => Some(
+                "the alarm clocks need a real-time clock that wakes the machine, tsc an x86 CPU with \
+                 an invariant counter; use another read-clock",
+            ),
+            Self::NoFacility => None,
             Self::NoHugePages => Some(
                 "write madvise or always to /sys/kernel/mm/transparent_hugepage/enabled, or use \
                  pages = \"normal\"",
@@ -212,6 +231,8 @@ pub(crate) fn open(
         | Word::FileDirect
         | Word::FileUring
         | Word::FileUringDirect => file::open(cost, site.file.as_ref().ok_or(NOT_PREPARED)?)?,
+        Word::ClockRead => Box::new(clocks::Readings::open(cost.read_clock, cpu, cpus)?),
+        Word::ClockSleep => return Err(Unmeasurable::NoFacility),
         Word::DisplaySocket | Word::DisplayShared => {
             site.display.take().ok_or(NOT_PREPARED)?.open(cost)?
         }

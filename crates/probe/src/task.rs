@@ -4,6 +4,7 @@
 //! [`TaskMessage`]s; a process does so in JSON, one object per line.
 
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,13 +12,14 @@ use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::probe::{Probe, TimerProbe};
 use tactus_model::recording::ThreadId;
-use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
+use tactus_model::result::{ProbeCost, Shortfall, TaskResult, TimerInterrupts};
 use tactus_model::sample::SampleBlock;
-use tactus_model::time::Nanos;
+use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_permission::{Asked, Refusal, diagnose};
 use tactus_prepare::{Preparation, Prepared, rehearse, touch_stack};
+use tactus_sys::counters::timer_interrupts;
 use tactus_sys::memory::Lock;
-use tactus_sys::{Errno, SysError, affinity, sched, thread, usage};
+use tactus_sys::{Errno, SysError, affinity, clock, sched, thread, usage};
 use tactus_wire::{MessageReader, MessageWriter, WireError, parse};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
@@ -134,7 +136,7 @@ struct Unable {
 impl Unable {
     /// The kernel refused what the task cannot do without.
     fn refused(asked: &Asked, error: SysError) -> Self {
-        let facts = tactus_sys::facts::read(std::path::Path::new("/"));
+        let facts = tactus_sys::facts::read(Path::new("/"));
         let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
         let diagnosis = diagnose(asked, refusal, &facts);
         Self { reason: diagnosis.reason, hint: diagnosis.fix }
@@ -228,6 +230,28 @@ const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
 /// that any C library gives a thread.
 pub(crate) const STACK_DEPTH: usize = 64 << 10;
 
+/// The clock interrupts of a CPU at an instant.
+struct InterruptCount {
+    count: u64,
+    at: Instant<Monotonic>,
+}
+
+impl InterruptCount {
+    fn of(cpu: u32) -> Option<Self> {
+        let count = timer_interrupts(Path::new("/"), cpu)?;
+        Some(Self { count, at: clock::now() })
+    }
+
+    /// Those since then.
+    fn since(&self, cpu: u32) -> Option<TimerInterrupts> {
+        let now = Self::of(cpu)?;
+        Some(TimerInterrupts {
+            count: now.count.saturating_sub(self.count),
+            over: now.at - self.at,
+        })
+    }
+}
+
 impl<'a> Task<'a> {
     fn new(request: &'a TaskRequest) -> Self {
         let probe = request.cell.probe.timer();
@@ -279,6 +303,7 @@ impl<'a> Task<'a> {
 
         let Some(Command::Start { at }) = line.receive() else { return Ok(()) };
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
+        let interrupts = self.count_interrupts();
         let before = usage::of_this_thread()?;
         let mut course = self.course.clone();
         if matches!(destination, Destination::Memory(_)) {
@@ -287,7 +312,7 @@ impl<'a> Task<'a> {
             let late = facility::now(self.probe.clock).saturating_sub(at);
             course.pass_until_ready(Nanos::from_nanos(late));
         }
-        let (mut sent, mut batches) = (None, Vec::new());
+        let (mut sent, mut batches, mut clock) = (None, Vec::new(), None);
         let taken = match (destination, course.clone(), &mut site) {
             (Destination::Ring(mut ring), Course::Wakeups(schedule), _) => {
                 facility.measure_live(schedule, at, &mut ring)?;
@@ -311,15 +336,16 @@ impl<'a> Task<'a> {
             }
             (Destination::Memory(memory), Course::Operations(_), _) => match &mut bench {
                 Some(bench) => {
-                    let (taken, found) = facility.repeat(bench, at, memory)?;
-                    batches = found;
-                    Some(taken)
+                    let repeated = facility.repeat(bench, at, memory)?;
+                    (batches, clock) = (repeated.batches, repeated.clock);
+                    Some(repeated.taken)
                 }
                 None => None,
             },
             (Destination::Memory(memory), course, _) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
+        let timer_interrupts = interrupts.and_then(|count| count.since(self.request.cpu));
         // Ends the partner, which sleeps.
         drop(bench);
         drop(interrupted);
@@ -350,11 +376,21 @@ impl<'a> Task<'a> {
             window: self.request.cell.duration,
             use_over_time: use_over_time.unwrap_or_default(),
             batches,
+            clock,
+            timer_interrupts,
             dirt: self.probe.dirt,
         };
         let result = Box::new(evaluate::task_result(found, course, &taken));
         line.send(TaskMessage::Finished { result });
         Ok(())
+    }
+
+    /// The clock interrupts of its CPU so far, if they are a condition or the subject of the cell.
+    /// Reading them takes longer than a usual interval.
+    fn count_interrupts(&self) -> Option<InterruptCount> {
+        let cell = &self.request.cell;
+        let is_wanted = cell.extra_interrupts > 0 || matches!(cell.probe, Probe::Sort(_));
+        is_wanted.then(|| InterruptCount::of(self.request.cpu)).flatten()
     }
 
     /// What a sender needs besides its loop, and what of it was not granted.

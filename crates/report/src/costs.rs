@@ -1,5 +1,7 @@
 //! What operations cost, as text and as a page.
 
+mod clocks;
+mod interrupts;
 mod section;
 
 use std::fmt::Write;
@@ -10,6 +12,7 @@ use tactus_model::cost::{
     Advice, Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
 };
 use tactus_model::run::Run;
+use tactus_model::time::ClockName;
 use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::{Contamination, CostRow, RunCosts};
 
@@ -26,7 +29,7 @@ pub(crate) use section::{Section, sections};
 pub fn costs_text(run: &Run, costs: &RunCosts, options: &TableOptions) -> String {
     let width = options.width;
     let mut text = String::new();
-    for sentence in findings(costs) {
+    for sentence in findings(run, costs) {
         text.push_str(&wrapped(&sentence, "", width));
     }
     text.push_str(&tables(run, costs, width));
@@ -63,7 +66,7 @@ pub(crate) fn tables(run: &Run, costs: &RunCosts, width: usize) -> String {
 pub fn costs_page(run: &Run, costs: &RunCosts) -> Result<String, ReportError> {
     let page = Page {
         title: format!("What operations cost on {}", machine(run)),
-        findings: findings(costs),
+        findings: findings(run, costs),
         sections: sections(run, costs),
         notes: notes(run, costs),
         frame: Frame::new("", &[]),
@@ -89,6 +92,7 @@ const fn heading(family: Family) -> &'static str {
         Family::Ipc => "Handing a message over to another process",
         Family::File => "Reading files",
         Family::Display => "Drawing images on a display",
+        Family::Clock => "Clocks, and sleeping by them",
     }
 }
 
@@ -117,6 +121,15 @@ pub(crate) fn name(run: &Run, row: &CostRow) -> String {
     let mut parts = vec![cost.operation.to_string()];
     if takes("size") {
         parts[0].push_str(&format!(" {}", cost.size));
+    }
+    if takes("read-clock") {
+        parts[0].push_str(&format!(" {}", cost.read_clock));
+    }
+    if takes("sleep") {
+        parts[0].push_str(&format!(" {}", cost.timer.sleep));
+        if cost.timer.clock != ClockName::Monotonic {
+            parts.push(cost.timer.clock.to_string());
+        }
     }
     if takes("pages") && cost.pages == Pages::Huge {
         parts.push("huge pages".to_owned());
@@ -250,6 +263,7 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
         let used = Column::of("CPU used", rows, |row| optional(row.cost.used_ns));
         columns.push(used.meaning("CPU time on the task's CPU, by counting idle time"));
     }
+    columns.extend(clocks::columns(rows));
     columns.extend([
         Column::of("A/A", rows, |row| Entry::optional(row.cost.noise_floor.map(percent)))
             .meaning("two measurements of the same thing differ by less in 95 of 100 cases")
@@ -278,7 +292,7 @@ fn rate(row: &CostRow) -> Entry {
 }
 
 /// The sentences above the tables.
-fn findings(costs: &RunCosts) -> Vec<String> {
+fn findings(run: &Run, costs: &RunCosts) -> Vec<String> {
     let call = costs.system_call_ns.map(|call| {
         format!("A system call (getppid) takes {}, the median over the whole run.", cost(call))
     });
@@ -298,7 +312,9 @@ fn findings(costs: &RunCosts) -> Vec<String> {
             mode(modes.slow)
         )
     });
-    [call, modes, address_space(costs), fresh_pages(costs)].into_iter().flatten().collect()
+    let found = [call, modes, address_space(costs), fresh_pages(costs), interrupts::finding(costs)];
+    let clocks = clocks::warnings(costs, |row| name(run, row));
+    found.into_iter().flatten().chain(clocks).collect()
 }
 
 /// The first change of this setting between these values, with the rows that differ by it.
@@ -398,7 +414,8 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
         its interval over processes and batches. A round trip has two \
          switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
          equal messages. Rates are in decimal units; a copy counts its bytes once.";
-    [contaminated, autogroup, tails]
+    let emulated = (!costs.interrupts.is_empty()).then(|| interrupts::NOTE.to_owned());
+    [contaminated, autogroup, tails, emulated]
         .into_iter()
         .flatten()
         .chain(failed)

@@ -198,6 +198,7 @@ fn written(figures: &[FigureOf], limit: f64) -> String {
         Some(Kind::Length) => format::axis_length(Nanos::from_nanos(limit.round() as u64)),
         Some(Kind::Share) => percentage(limit),
         Some(Kind::PerSecond) => format!("{limit}/s"),
+        Some(Kind::ByteRate) => format::byte_rate(limit),
         Some(Kind::Count | Kind::Ratio) | None => limit.to_string(),
     }
 }

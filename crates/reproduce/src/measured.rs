@@ -14,7 +14,9 @@ use tactus_model::probe::ProbeKind;
 use tactus_model::result::{Measurement, TaskResult};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
+use tactus_stats::costs::CostSummary;
 use tactus_stats::frames::{PlayerSummary, expected};
+use tactus_stats::interrupt_cost::interrupt_costs;
 use tactus_stats::sorts::SortSummary;
 use tactus_stats::{CellSummary, LatencyHistogram};
 
@@ -50,6 +52,8 @@ pub struct UseOverTime {
 pub struct Recorded {
     /// The samples that were taken while events were recorded.
     pub samples: Vec<WitnessedSample>,
+    /// How long the clock's interrupt handler ran, each time, on the cell's CPUs.
+    pub handler: LatencyHistogram,
     /// The accounts of CPU time; `None` if not recorded or not requested.
     pub accounts: Option<Accounts>,
 }
@@ -69,7 +73,7 @@ pub struct Served {
 
 /// The settings that distinguish a paper's cells and that a machine may not grant: without
 /// them, the measured cell is not the paper's.
-const CONDITIONS: [&str; 2] = ["block-requests", "quantum"];
+const CONDITIONS: [&str; 3] = ["block-requests", "quantum", "extra-interrupts"];
 
 /// The name in data files for no program.
 const IDLE: &str = "idle";
@@ -106,12 +110,15 @@ impl Measured {
             }
             let Some(recorded) = recorded.get(&number) else { continue };
             measured.witnessed(name, dirt, &recorded.samples, kernel.is_none());
+            let handler = recorded.handler.clone();
+            measured.put(Measure::HandlerTime, Transfers::Included, name, handler);
             if let Some(accounts) = &recorded.accounts {
                 let programs = part.programs.iter().filter(|(_, program)| program.cell == *name);
                 programs
                     .for_each(|(name, program)| measured.account(name, program, accounts, facts));
             }
         }
+        measured.interrupts(part, run, kernel);
         measured
     }
 
@@ -164,6 +171,7 @@ impl Measured {
         }
         self.summary(name, cell, CellSummary::pool(measurements), facts);
         self.sorts(name, cell, measurements, facts);
+        self.operation(name, cell, measurements);
         self.sender(name, cell, measurements);
     }
 
@@ -228,7 +236,7 @@ impl Measured {
         let measure = match cell.probe.kind() {
             ProbeKind::Timer | ProbeKind::Frames => Measure::WakeupLatency,
             ProbeKind::Sort => Measure::SortTime,
-            // No part of a paper measures operations yet.
+            // An operation has its own estimators.
             ProbeKind::Cost => return,
             // Bursts that were lost or not sent count too.
             ProbeKind::Net => {
@@ -266,6 +274,53 @@ impl Measured {
         self.number(measure, name, Statistic::Overhead, summary.overhead);
         if let Some(rate) = facts.kernel.tick_rate_hz {
             self.number(measure, name, Statistic::TickCost, summary.tick_ns(rate));
+        }
+    }
+
+    /// Adds the cost of an operation.
+    fn operation(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
+        let Some(probe) = cell.probe.cost() else { return };
+        let Some(cost) = CostSummary::of(probe, measurements, None) else { return };
+        let rate = probe.moved().map(|moved| moved.get() as f64 / cost.typical_ns * 1e9);
+        let hop = probe.operation.has_partner().then_some(cost.typical_ns / 2.0);
+        for (statistic, number) in [
+            (Statistic::Samples, Some(cost.samples as f64)),
+            (Statistic::Min, Some(cost.min_ns)),
+            (Statistic::Percentile(10.0), Some(cost.p10_ns)),
+            (Statistic::Median, Some(cost.typical_ns)),
+            (Statistic::Percentile(99.0), cost.p99_ns),
+            (Statistic::Max, Some(cost.max_ns)),
+            (Statistic::Hop, hop),
+            (Statistic::Bandwidth, rate.filter(|rate| rate.is_finite())),
+        ] {
+            if let Some(number) = number {
+                self.number(Measure::OperationCost, name, statistic, number);
+            }
+        }
+    }
+
+    /// Adds what clock interrupts cost, from sorts at several rates of them.
+    fn interrupts(&mut self, part: &Part, run: &Run, kernel: Option<&GuestKernel>) {
+        let cells = &run.header.plan.cells;
+        let measurements: Vec<&Measurement> = run.measurements.iter().collect();
+        let names: Vec<(&String, usize)> = part
+            .cells_in(kernel.is_some())
+            .keys()
+            .filter(|name| self.withheld(name).is_none())
+            .filter_map(|name| Some((name, part.cell_of(name, kernel, cells)?)))
+            .collect();
+        for found in interrupt_costs(cells, &measurements) {
+            let names_of = |cell| names.iter().filter(move |(_, known)| *known == cell);
+            for rate in &found.rates {
+                for (name, _) in names_of(rate.cell) {
+                    self.number(Measure::SortTime, name, Statistic::Slowdown, rate.slowdown);
+                }
+            }
+            let lowest = found.rates.first().map(|rate| rate.cell);
+            for (name, _) in lowest.into_iter().flat_map(names_of) {
+                self.number(Measure::SortTime, name, Statistic::InterruptCost, found.cost_ns);
+                self.number(Measure::SortTime, name, Statistic::TwoRateCost, found.two_rate_ns);
+            }
         }
     }
 

@@ -36,6 +36,11 @@ pub enum Measure {
     Billing,
     /// From the beginning of a sort to its end (the same, section 3).
     SortTime,
+    /// From the entry of the clock's interrupt handler to its exit, as recorded on the measured CPUs
+    /// (the same, Table 1).
+    HandlerTime,
+    /// A measured operation: a system call, a round trip, a copy (the same, Table 2).
+    OperationCost,
     /// From the due time of a burst of packets to the kernel's stamp of its last packet at the
     /// receiver (Mercer, Zelenka and Rajkumar 1994, Figure 5).
     BurstDelivery,
@@ -69,6 +74,8 @@ impl Measure {
                 Statistic::Overhead,
                 Statistic::TickCost,
             ],
+            Self::HandlerTime => &[Samples, Min, Median, Percentile(99.0), Max, Average, Deviation],
+            Self::OperationCost => &[Samples, Min, Median, Percentile(99.0)],
             Self::BurstDelivery => &[Samples, Median, Percentile(99.0), Max, Statistic::Use],
         }
     }
@@ -87,6 +94,8 @@ impl fmt::Display for Measure {
             Self::EffectiveQuantum => "effective quantum",
             Self::Billing => "billing",
             Self::SortTime => "sort duration",
+            Self::HandlerTime => "clock interrupt handler",
+            Self::OperationCost => "operation cost",
             Self::BurstDelivery => "burst delivery",
         })
     }
@@ -121,7 +130,9 @@ impl fmt::Display for Transfers {
 /// `desired`, `rate` and `expected` (frames per second), `quanta` (per second), `use` (a share of a
 /// CPU), `billed at 100Hz` (a ratio to the time used), `missed at 100Hz` (a share),
 /// `billed` and `missed` (the same for the kernel's own ticks, at any rate),
-/// `sorted` (numbers per second), `overhead` (a share), `tick cost` (a duration).
+/// `sorted` (numbers per second), `overhead` (a share), `tick cost` (a duration),
+/// `interrupt cost` and `two-rate cost` (durations), `slowdown` (a share),
+/// `hop` (a duration), `bandwidth` (bytes per second).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The minimum.
@@ -174,6 +185,17 @@ pub enum Statistic {
     /// The same excess per tick of the kernel, a duration. It is the cost of a tick if the
     /// fastest repetition has no tick and nothing else disturbs.
     TickCost,
+    /// The CPU time that a clock interrupt takes from a sort, by the slowdown over all measured
+    /// rates of interrupts. Of the cell with the lowest rate.
+    InterruptCost,
+    /// The same by the lowest and the highest rate alone (Dannenberg and others 1993, section 6).
+    TwoRateCost,
+    /// The share of the CPU that the clock interrupts of the cell's rate take from a sort.
+    Slowdown,
+    /// Half of the median of a round trip: one switch.
+    Hop,
+    /// Bytes moved per second.
+    Bandwidth,
 }
 
 /// The kind of a number, which decides its format.
@@ -189,6 +211,8 @@ pub enum Kind {
     PerSecond,
     /// A ratio.
     Ratio,
+    /// Bytes per second.
+    ByteRate,
 }
 
 impl Statistic {
@@ -219,7 +243,12 @@ impl Statistic {
             | Self::MissedByKernel
             | Self::Sorted
             | Self::Overhead
-            | Self::TickCost => None,
+            | Self::TickCost
+            | Self::InterruptCost
+            | Self::TwoRateCost
+            | Self::Slowdown
+            | Self::Hop
+            | Self::Bandwidth => None,
         }
     }
 
@@ -232,7 +261,11 @@ impl Statistic {
             | Self::Average
             | Self::Deviation
             | Self::Percentile(_)
-            | Self::TickCost => Kind::Length,
+            | Self::TickCost
+            | Self::InterruptCost
+            | Self::TwoRateCost
+            | Self::Hop => Kind::Length,
+            Self::Bandwidth => Kind::ByteRate,
             Self::Within(_)
             | Self::Beyond(_)
             | Self::SetAside
@@ -240,7 +273,8 @@ impl Statistic {
             | Self::Use
             | Self::Missed(_)
             | Self::MissedByKernel
-            | Self::Overhead => Kind::Share,
+            | Self::Overhead
+            | Self::Slowdown => Kind::Share,
             Self::Samples => Kind::Count,
             Self::Desired | Self::Rate | Self::Expected | Self::Quanta | Self::Sorted => {
                 Kind::PerSecond
@@ -284,6 +318,11 @@ impl fmt::Display for Statistic {
             Self::Sorted => f.pad("sorted"),
             Self::Overhead => f.pad("overhead"),
             Self::TickCost => f.pad("tick cost"),
+            Self::InterruptCost => f.pad("interrupt cost"),
+            Self::TwoRateCost => f.pad("two-rate cost"),
+            Self::Slowdown => f.pad("slowdown"),
+            Self::Hop => f.pad("hop"),
+            Self::Bandwidth => f.pad("bandwidth"),
         }
     }
 }
@@ -291,7 +330,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead or tick cost"
+    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead, tick cost, interrupt cost, two-rate cost, slowdown, hop or bandwidth"
 )]
 pub struct NotAStatistic(String);
 
@@ -321,6 +360,11 @@ impl FromStr for Statistic {
             "sorted" => Self::Sorted,
             "overhead" => Self::Overhead,
             "tick cost" => Self::TickCost,
+            "interrupt cost" => Self::InterruptCost,
+            "two-rate cost" => Self::TwoRateCost,
+            "slowdown" => Self::Slowdown,
+            "hop" => Self::Hop,
+            "bandwidth" => Self::Bandwidth,
             _ => {
                 let rate = |text: &str| text.parse().map_err(|_| wrong());
                 if let Some(length) = text.strip_prefix("within ") {
@@ -374,14 +418,18 @@ pub enum Unit {
     /// A ratio.
     #[serde(rename = "ratio")]
     Ratio,
+    /// Millions of bytes per second.
+    #[serde(rename = "MB/s")]
+    MegabytesPerSecond,
 }
 
 impl Unit {
-    /// Converts a number to the base unit: nanoseconds for durations.
+    /// Converts a number to the base unit: nanoseconds for durations, bytes per second for rates of
+    /// bytes.
     pub const fn base(self, number: f64) -> f64 {
         match self {
             Self::Micros => number * 1e3,
-            Self::Millis => number * 1e6,
+            Self::Millis | Self::MegabytesPerSecond => number * 1e6,
             Self::PerCent => number / 100.0,
             Self::Share | Self::PerSecond | Self::Ratio => number,
         }

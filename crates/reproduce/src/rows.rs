@@ -15,6 +15,8 @@ impl<'a> Row<'a> {
             | Measure::EffectiveQuantum
             | Measure::Billing
             | Measure::SortTime
+            | Measure::HandlerTime
+            | Measure::OperationCost
             | Measure::BurstDelivery => self.measure.to_string(),
             Measure::InterruptAcknowledge | Measure::ContextSwitch => {
                 format!("{}, {}", self.measure, self.transfers)

@@ -58,6 +58,12 @@ impl Statistic {
                 Some("share of the effective quanta without a tick of the kernel's own")
             }
             Self::TickCost => Some("time beyond the work itself, per tick of the kernel"),
+            Self::InterruptCost => Some(
+                "CPU time that a clock interrupt takes from the sort, from the slowdown at all rates",
+            ),
+            Self::TwoRateCost => Some("the same from the lowest and the highest rate alone"),
+            Self::Slowdown => Some("share of the CPU that clock interrupts of this rate take"),
+            Self::Hop => Some("half of the median of a round trip: one switch"),
             _ => None,
         }
     }
@@ -73,6 +79,7 @@ impl Kind {
             Self::PerSecond if value >= 1e4 => format::count(value.round() as u64),
             Self::PerSecond => format!("{value:.2}"),
             Self::Ratio => ratio(value),
+            Self::ByteRate => format::byte_rate(value),
             Self::Length => format::latency(format::rounded_nanos(value)),
         }
     }

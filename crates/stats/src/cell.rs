@@ -337,6 +337,8 @@ pub(crate) mod tests {
             usage: TaskUsage::default(),
             use_over_time: Vec::new(),
             batches: Vec::new(),
+            timer_interrupts: None,
+            clock: None,
             by_dirt: None,
         }
     }

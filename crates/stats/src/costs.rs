@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
-use tactus_model::cost::{CostProbe, Family, Parameter, PartnerCpu, Traits};
+use tactus_model::cost::{CostProbe, Family, Operation, Parameter, PartnerCpu, Traits};
 use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
-use tactus_model::result::{Batch, Histogram, Measurement};
+use tactus_model::result::{Batch, ClockFindings, Histogram, Measurement};
 use tactus_model::run::Run;
 use tactus_model::settings;
 use tactus_model::time::Nanos;
@@ -36,6 +36,7 @@ use self::resample::drawn_median;
 use crate::LatencyHistogram;
 use crate::bootstrap::Blocks;
 use crate::cell::{SEED, both_rules, supported};
+use crate::interrupt_cost::{InterruptCost, interrupt_costs};
 use crate::modes::{Modes, deviation, median_of};
 
 /// What the operations of a run cost.
@@ -54,6 +55,8 @@ pub struct RunCosts {
     pub rankings: Vec<Ranking>,
     /// What changes of a setting add.
     pub differences: Vec<Difference>,
+    /// What clock interrupts cost, if sorts were measured at several rates of them.
+    pub interrupts: Vec<InterruptCost>,
 }
 
 /// The settings that are sizes.
@@ -173,8 +176,11 @@ impl RunCosts {
             let probe = settings.probe.cost()?;
             let cost = CostSummary::of(probe, &of_cell(cell), modes.as_ref())?;
             let (Traits { family, .. }, unit) = (probe.operation.traits(), probe.unit());
+            // A sleep is chosen by the settings of all probes.
+            let sleeps = probe.operation == Operation::ClockSleep;
             let own = |(name, _): &(&'static str, String)| {
                 settings::find(name).is_ok_and(|setting| setting.of == Some(ProbeKind::Cost))
+                    || (sleeps && ["sleep", "clock"].contains(name))
             };
             let (own, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
                 settings.settings().partition(own);
@@ -192,7 +198,10 @@ impl RunCosts {
         };
         let rows: Vec<CostRow> = cells.iter().enumerate().filter_map(row).collect();
         let (growth, rankings, differences) = (growth(&rows), rankings(&rows), differences(&rows));
-        Self { system_call_ns: median_of(all), modes, rows, growth, rankings, differences }
+        let measurements: Vec<&Measurement> = run.measurements.iter().collect();
+        let interrupts = interrupt_costs(cells, &measurements);
+        let system_call_ns = median_of(all);
+        Self { system_call_ns, modes, rows, growth, rankings, differences, interrupts }
     }
 }
 
@@ -246,6 +255,9 @@ pub struct CostSummary {
     pub used_ns: Option<f64>,
     /// What else had the CPU.
     pub contamination: Contamination,
+    /// What the readings of the measured clock showed in all processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockFindings>,
     /// The typical cost without the contaminated batches, if any is left.
     pub clean_ns: Option<f64>,
     /// The typical cost while the machine was in its fast and in its slow mode, if it has two.
@@ -278,7 +290,7 @@ enum Guard {
     Alone,
     /// The task and its partner share a CPU that is never idle.
     Shared,
-    /// The task sleeps while its partner works elsewhere, or between its samples.
+    /// The task sleeps: for a time, while its partner works elsewhere, or between its samples.
     Sleeping,
     /// Others on the CPU are part of the operation: an X server, or a thread that counts.
     Accompanied,
@@ -294,7 +306,8 @@ impl Guard {
         if cost.idle_count || matches!(cost.operation.traits().family, Family::Display) {
             return Self::Accompanied;
         }
-        if cost.waits_for_disk() || cost.sampling.pause > Nanos::ZERO {
+        let sleeps = cost.operation == Operation::ClockSleep || cost.waits_for_disk();
+        if sleeps || cost.sampling.pause > Nanos::ZERO {
             return Self::Sleeping;
         }
         match cost.partner_cpu {
@@ -415,6 +428,7 @@ impl CostSummary {
             noise_floor: noise_floor(&of_processes_ns),
             of_processes_ns,
             contamination: Contamination::of(guard, measurements),
+            clock: clock_findings(measurements),
             clean_ns: medians(&|batch| !guard.is_contaminated(batch)),
             by_mode_ns,
         })
@@ -430,6 +444,12 @@ fn used_share(measurements: &[&Measurement]) -> Option<f64> {
     };
     let (elapsed, idle) = (sum(|batch| batch.0), sum(|batch| batch.1));
     (elapsed > 0.0).then(|| (1.0 - idle / elapsed).clamp(0.0, 1.0))
+}
+
+/// The findings of all processes together; `None` if no clock was measured.
+fn clock_findings(measurements: &[&Measurement]) -> Option<ClockFindings> {
+    let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
+    tasks.filter_map(|task| task.clock.as_deref().copied()).reduce(ClockFindings::and)
 }
 
 /// The interval of the typical cost: processes are resampled, and runs of batches within them.

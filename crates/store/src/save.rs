@@ -374,6 +374,8 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
         usage: task.usage,
         use_over_time: task.use_over_time.clone(),
         batches: task.batches.clone(),
+        timer_interrupts: task.timer_interrupts,
+        clock: task.clock.clone(),
         by_dirt: task.by_dirt.clone(),
     }
 }

@@ -1,10 +1,14 @@
 //! Reading clocks.
 
+mod reader;
+
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Clock, ClockName, Instant, Monotonic, Nanos};
 
 use crate::error::SysError;
 use crate::timespec::nanos;
+
+pub use reader::ClockReader;
 
 /// The kernel's number of a clock.
 pub(crate) const fn id(clock: ClockName) -> libc::clockid_t {
@@ -45,17 +49,25 @@ pub fn thread_cpu_time() -> Nanos {
 /// The CPU time that another thread of this process has used; zero once it has ended:
 /// [pthread_getcpuclockid(3)](https://man7.org/linux/man-pages/man3/pthread_getcpuclockid.3.html).
 pub fn cpu_time_of_thread(thread: ThreadId) -> Nanos {
-    /// `CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK` of the kernel's `posix-timers_types.h`.
-    const OF_THREAD: i32 = 2 | 4;
-    read(!thread.0 << 3 | OF_THREAD)
+    read(cpu_time_clock_of_thread(thread))
 }
 
 /// The CPU time that a process has used; zero if there is none:
 /// [clock_getcpuclockid(3)](https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html).
 pub(crate) fn cpu_time_of_process(process: i32) -> Nanos {
+    read(cpu_time_clock_of_process(process))
+}
+
+const fn cpu_time_clock_of_thread(thread: ThreadId) -> libc::clockid_t {
+    /// `CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK` of the kernel's `posix-timers_types.h`.
+    const OF_THREAD: i32 = 2 | 4;
+    !thread.0 << 3 | OF_THREAD
+}
+
+const fn cpu_time_clock_of_process(process: i32) -> libc::clockid_t {
     /// `CPUCLOCK_SCHED` of the kernel's `posix-timers_types.h`.
     const OF_PROCESS: i32 = 2;
-    read(!process << 3 | OF_PROCESS)
+    !process << 3 | OF_PROCESS
 }
 
 /// Reads the clock `C` by a system call, not by the vDSO:

@@ -5,6 +5,8 @@
 //! (`Documentation/accounting/psi.rst`), and `cpu.stat` of this process's cgroup and
 //! its ancestors. A reading takes about ten small files.
 
+mod timer_interrupts;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,6 +14,8 @@ use tactus_model::result::MachineRates;
 use tactus_model::time::Nanos;
 
 use crate::facts::{self, Tree};
+
+pub use timer_interrupts::timer_interrupts;
 
 /// The length of a tick in which `/proc/stat` counts time. `USER_HZ` is 100 on every
 /// architecture of today's Linux, whatever the kernel's own tick rate

@@ -4,10 +4,12 @@
 //! kernel writes the records of one or more events. A [`ThreadClock`] counts the CPU time of one
 //! thread, and a [`Budget`] wakes a reader when a thread has used an amount of it. [`ThreadEvents`]
 //! are the system calls, page faults and switches of one thread, with copies of its stack.
-//! [`wait()`](crate::wait::wait) sleeps until a ring has filled to its watermark.
+//! [`wait()`](crate::wait::wait) sleeps until a ring has filled to its watermark. [`ExtraInterrupts`]
+//! interrupt a CPU and record nothing.
 
 mod attr;
 mod event;
+mod extra_interrupts;
 mod limit;
 mod ring;
 mod thread_clock;
@@ -20,6 +22,7 @@ use crate::error::SysError;
 pub(crate) use attr::Attr;
 pub use attr::{CallChain, MAX_STACK};
 pub use event::{Count, CpuEvent};
+pub use extra_interrupts::ExtraInterrupts;
 pub use limit::OpenFileLimit;
 pub use ring::{Drained, RawRecord, Ring};
 pub use thread_clock::{Budget, ThreadClock};

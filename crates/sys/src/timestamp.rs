@@ -30,6 +30,30 @@ fn reading() -> Option<(Instant, u64)> {
     readings.min_by_key(|(took, ..)| *took).map(|(_, moment, ticks)| (moment, ticks))
 }
 
+/// Whether the counter runs at one rate in every state of power and of frequency, according to
+/// `/proc/cpuinfo`; false on other CPU architectures.
+pub(crate) fn is_invariant() -> bool {
+    let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = known.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.split(' ').any(|known| known == *flag))
+}
+
+/// The counter, read only after all instructions before it; `None` on other CPU architectures.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn ordered_count() -> Option<u64> {
+    // SAFETY: every CPU of this architecture has the instruction, and it only waits.
+    unsafe { std::arch::x86_64::_mm_lfence() };
+    ticks()
+}
+
+/// The same on other CPU architectures.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn ordered_count() -> Option<u64> {
+    None
+}
+
 #[cfg(target_arch = "x86_64")]
 fn ticks() -> Option<u64> {
     // SAFETY: every CPU of this architecture has the instruction, and it only reads.

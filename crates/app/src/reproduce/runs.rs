@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use tactus_explain::account::{AccountOptions, Accounts, account};
-use tactus_explain::{WitnessedSample, witness};
+use tactus_explain::{WitnessedSample, handler_times, witness};
 use tactus_model::experiment::Plan;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
 use tactus_model::label::kernel_names;
+use tactus_model::recording::InterruptVector;
 use tactus_model::run::{Run, RunId};
 use tactus_reproduce::{
     InGuest, Measured, Paper, Part, PartFound, Recorded, Reproduction, StudyRun,
@@ -171,6 +172,12 @@ fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Record
             };
             let witnessed = witness(&mut source, tasks).or_internal()?;
             recorded.samples.extend(witnessed.into_iter().filter(is_prepared));
+            if cell.probe.sort().is_some() {
+                source.rewind();
+                let clock = InterruptVector::LocalTimer;
+                let times = handler_times(&mut source, clock, &cell.policy.cpus).or_internal()?;
+                recorded.handler.merge(&times);
+            }
             if !part.programs.is_empty() && cell.traced_events.show_who_ran() {
                 source.rewind();
                 accounts.push(account(&mut source, &options).or_internal()?);

@@ -14,6 +14,7 @@ use tactus_model::run::RunId;
 use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::ranking::Ranking;
 use tactus_stats::costs::{CostRow, OverSizes, RunCosts};
+use tactus_stats::interrupt_cost::InterruptCost;
 use tactus_stats::modes::Modes;
 
 use crate::error::CommandResult;
@@ -23,7 +24,7 @@ use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::{seed, whole};
 
-/// Measure what operations cost on this machine: system calls, round trips, memory.
+/// Measure what operations cost on this machine: system calls, round trips, memory, clocks, interrupts.
 ///
 /// It takes about two minutes, and about twenty seconds with --quick. Each operation is measured in
 /// several fresh processes, in random order, and gets a floor (the shortest sample), a median with an
@@ -93,6 +94,12 @@ enum Conclusion<'a> {
         #[serde(flatten)]
         difference: &'a Difference,
     },
+    /// A clock interrupt.
+    Interrupts {
+        run: &'a RunId,
+        #[serde(flatten)]
+        cost: &'a InterruptCost,
+    },
     /// The machine.
     Machine { run: &'a RunId, system_call_ns: Option<f64>, modes: Option<Modes> },
     /// The page.
@@ -154,6 +161,9 @@ fn print_lines(run: &RunId, costs: &RunCosts) -> CommandResult {
     }
     for difference in &costs.differences {
         write_line(&Conclusion::Difference { run, difference })?;
+    }
+    for cost in &costs.interrupts {
+        write_line(&Conclusion::Interrupts { run, cost })?;
     }
     let (system_call_ns, modes) = (costs.system_call_ns, costs.modes);
     Ok(write_line(&Conclusion::Machine { run, system_call_ns, modes })?)

@@ -78,6 +78,8 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         usage: TaskUsage::default(),
         use_over_time: Vec::new(),
         batches: Vec::new(),
+        timer_interrupts: None,
+        clock: None,
         by_dirt: None,
     };
     Measurement {

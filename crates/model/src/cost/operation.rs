@@ -19,6 +19,8 @@ keywords! {
         File = "file",
         /// Drawing on a display.
         Display = "display",
+        /// Reading clocks, and sleeping by them.
+        Clock = "clock",
     }
 }
 
@@ -101,6 +103,10 @@ keywords! {
         DisplaySocket = "display-socket",
         /// Drawing an image that is in memory shared with the X server (MIT-SHM), likewise.
         DisplayShared = "display-shared",
+        /// Reading a clock.
+        ClockRead = "clock-read",
+        /// The shortest sleep: until a microsecond from now.
+        ClockSleep = "clock-sleep",
     }
 }
 
@@ -208,6 +214,11 @@ const DISPLAY: Traits = Traits {
     ..TRAP
 };
 
+/// What the operations of clocks have in common.
+const fn clock(unit: &'static str) -> Traits {
+    Traits { family: Family::Clock, unit, amount: Amount::Times(1), ..TRAP }
+}
+
 impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
@@ -264,6 +275,13 @@ impl Operation {
             },
 
             Self::DisplaySocket | Self::DisplayShared => DISPLAY,
+
+            Self::ClockRead => Traits {
+                takes: &[Parameter::ReadClock],
+                amount: Amount::Times(512),
+                ..clock("reading")
+            },
+            Self::ClockSleep => Traits { takes: &[Parameter::Sleep], ..clock("sleep") },
         }
     }
 

@@ -36,6 +36,59 @@ keywords! {
         Image = "image",
         /// Whether idle time is counted.
         IdleCount = "idle-count",
+        /// The clock that is read.
+        ReadClock = "read-clock",
+        /// How a task sleeps; a setting of other probes too.
+        Sleep = "sleep",
+    }
+}
+
+keywords! {
+    /// A clock that can be read: those of clock_gettime(2), and the counter of the CPU.
+    pub enum ReadClock: "clock" {
+        /// Since boot, without suspended time, adjusted by NTP.
+        Monotonic = "monotonic",
+        /// The same, not adjusted.
+        MonotonicRaw = "monotonic-raw",
+        /// The same as monotonic, as of the last tick.
+        MonotonicCoarse = "monotonic-coarse",
+        /// Since 1970, which can be set.
+        Realtime = "realtime",
+        /// The same as of the last tick.
+        RealtimeCoarse = "realtime-coarse",
+        /// Since boot, with suspended time.
+        Boottime = "boottime",
+        /// Since 1970, with leap seconds.
+        Tai = "tai",
+        /// Realtime of timers that wake a suspended machine.
+        RealtimeAlarm = "realtime-alarm",
+        /// Boottime of timers that wake a suspended machine.
+        BoottimeAlarm = "boottime-alarm",
+        /// The CPU time of the reading thread.
+        ThreadCpu = "thread-cpu",
+        /// The CPU time of its process.
+        ProcessCpu = "process-cpu",
+        /// The CPU time of another thread of its process, which sleeps.
+        OtherThreadCpu = "other-thread-cpu",
+        /// The CPU time of another process: the parent.
+        OtherProcessCpu = "other-process-cpu",
+        /// The time stamp counter of x86 (RDTSC), where it neither stops nor changes its rate.
+        #[doc(alias = "rdtsc")]
+        Tsc = "tsc",
+    }
+}
+
+impl ReadClock {
+    /// Whether it shows the same on every CPU; the CPU time of a thread is its own.
+    pub const fn is_shared(self) -> bool {
+        !matches!(self, Self::ThreadCpu)
+    }
+}
+
+impl Default for ReadClock {
+    /// The value for plans stored before this setting existed.
+    fn default() -> Self {
+        Self::Monotonic
     }
 }
 

@@ -6,9 +6,9 @@
 //! they show what else had the CPU. Nothing is discarded for what they show; the result keeps both
 //! beside the figures of the batch.
 
-use tactus_model::cost::CostProbe;
+use tactus_model::cost::{CostProbe, Operation as Word};
 use tactus_model::cpus::CpuList;
-use tactus_model::result::Batch;
+use tactus_model::result::{Batch, ClockFindings};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
@@ -62,10 +62,18 @@ impl Repetition {
 /// What an operation needs, ready before the window opens.
 pub(crate) struct Bench {
     repetition: Repetition,
-    operation: Box<dyn Operation>,
+    /// `None` for the sleeps of the task's own facility.
+    operation: Option<Box<dyn Operation>>,
     record: SchedulingRecord,
     batches: TouchedVec<TakenBatch>,
     idle: Option<IdleCounter>,
+}
+
+/// What a repeated operation gave.
+pub(crate) struct Repeated {
+    pub(crate) taken: TakenSamples,
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) clock: Option<ClockFindings>,
 }
 
 /// A batch before its samples are evaluated.
@@ -98,7 +106,10 @@ impl Bench {
         cpu: u32,
         cpus: &CpuList,
     ) -> Result<Self, Unmeasurable> {
-        let operation = super::open(cost, &mut site, cpu, cpus)?;
+        let operation = match cost.operation {
+            Word::ClockSleep => None,
+            _ => Some(super::open(cost, &mut site, cpu, cpus)?),
+        };
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
         let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
@@ -118,14 +129,19 @@ impl Bench {
     ///
     /// A sample is due when its operations begin and comes when they are done, so its latency is
     /// their duration, plus that of one clock reading. Within a batch, the loop allocates nothing,
-    /// takes no lock, and makes no system call but those of the operation.
+    /// takes no lock, and makes no system call but those of the operation. `sleeps` is the operation
+    /// of a bench that has none of its own.
     pub(crate) fn measure<C: Clock>(
         &mut self,
         start: Instant<C>,
         mut memory: SampleMemory,
-    ) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
+        sleeps: &mut dyn Operation,
+    ) -> Result<Repeated, Unmeasurable> {
         let Repetition { window, per_sample, batch, pause } = self.repetition;
-        let operation = &mut *self.operation;
+        let operation: &mut dyn Operation = match &mut self.operation {
+            Some(operation) => operation.as_mut(),
+            None => sleeps,
+        };
         let idle = self.idle.as_ref();
         while clock::now::<C>() < start {
             std::hint::spin_loop();
@@ -183,7 +199,7 @@ impl Bench {
             ended,
             passes: Vec::new(),
         };
-        Ok((taken, batches))
+        Ok(Repeated { taken, batches, clock: operation.findings() })
     }
 }
 

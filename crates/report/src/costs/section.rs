@@ -12,7 +12,7 @@ use tactus_stats::costs::ranking::{Best, Criterion, Crossover, Ranking};
 use tactus_stats::costs::resample::Estimate;
 use tactus_stats::costs::{CostRow, RunCosts};
 
-use super::{columns, cost, entry, heading, name};
+use super::{columns, cost, entry, heading, interrupts, name};
 use crate::format::{self, THIN_SPACE};
 use crate::page::view::Table;
 use crate::svg::sizes::{self, SizeCurve};
@@ -57,10 +57,15 @@ impl Captioned {
     }
 }
 
-/// The sections of all families that have rows.
+/// The sections of all families that have rows, and that of clock interrupts.
 pub(crate) fn sections(run: &Run, costs: &RunCosts) -> Vec<Section> {
     let of = |family: &Family| Scope::of(run, costs, *family).map(|scope| scope.section());
-    Family::ALL.iter().filter_map(of).collect()
+    let interrupts = (!costs.interrupts.is_empty()).then(|| Section {
+        heading: interrupts::HEADING,
+        drawings: Vec::new(),
+        tables: vec![Captioned::new("", interrupts::columns(run, &costs.interrupts))],
+    });
+    Family::ALL.iter().filter_map(of).chain(interrupts).collect()
 }
 
 /// The rows of a family.

@@ -14,8 +14,9 @@ use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
-    Accounting, Batch, ByDirt, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement,
-    OfDirt, Outlier, ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
+    Accounting, Batch, ByDirt, ClockFindings, ClockOrder, Failure, Granted, Histogram, LoadResult,
+    MachineRates, Measurement, OfDirt, Outlier, ProbeCost, ScopeColumn, Second, Shortfall,
+    TaskResult, TaskUsage, TimerInterrupts,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -297,6 +298,12 @@ fn task_result(
         usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
         use_over_time: (0..random.below(4)).map(|_| some(random)).collect(),
         batches: vec![Batch { median: some(random), ..Batch::default() }; random.below(3) as usize],
+        timer_interrupts: Some(TimerInterrupts { count: random.below(99), over: some(random) }),
+        clock: Some(Box::new(ClockFindings {
+            step: Some(some(random)),
+            across_cpus: Some(ClockOrder { compared: 9, earlier: 1, earlier_max: some(random) }),
+            ..ClockFindings::default()
+        })),
         by_dirt: Some(Box::new(ByDirt {
             kinds: vec![OfDirt {
                 dirt: Dirt::Tlb,

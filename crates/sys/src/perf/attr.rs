@@ -53,6 +53,8 @@ pub(crate) struct Attr {
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
 
+/// `PERF_COUNT_SW_CPU_CLOCK`: the time of a CPU, in nanoseconds.
+const CONFIG_CPU_CLOCK: u64 = 0;
 /// `PERF_COUNT_SW_TASK_CLOCK`: the CPU time of a thread, in nanoseconds.
 const CONFIG_TASK_CLOCK: u64 = 1;
 
@@ -139,6 +141,21 @@ impl Attr {
             wakeup_watermark: 1,
             read_format: 0,
             flags: USE_CLOCKID,
+            ..Self::stamped()
+        }
+    }
+
+    /// Interrupts a CPU every `period` nanoseconds, which the kernel raises to 10 µs. Without a ring,
+    /// it records nothing.
+    pub(super) fn cpu_clock(period: u64) -> Self {
+        Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_CPU_CLOCK,
+            sample_period: period,
+            sample_type: 0,
+            read_format: 0,
+            flags: DISABLED,
+            clockid: 0,
             ..Self::stamped()
         }
     }

@@ -61,6 +61,15 @@ impl CpuEvent {
         Self::open(cpu, Attr::tasks(watermark))
     }
 
+    /// Opens an event that interrupts `cpu` every `period` nanoseconds, disabled.
+    ///
+    /// # Errors
+    /// Those of [`Self::tracepoint`].
+    #[doc(alias = "PERF_COUNT_SW_CPU_CLOCK")]
+    pub(super) fn clock(cpu: u32, period: u64) -> Result<Self, SysError> {
+        Self::open_with(cpu, Attr::cpu_clock(period), false)
+    }
+
     fn open(cpu: u32, attr: Attr) -> Result<Self, SysError> {
         match Self::open_with(cpu, attr, true) {
             Err(error) if error.errno == Errno::INVAL => {

@@ -1,10 +1,12 @@
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::{
-    Advice, Cache, FileReads, Operation as Word, Pages, Partner, PartnerCpu, Sampling, Times, Wait,
-    Way,
+    Advice, Cache, Family, FileReads, Operation as Word, Pages, Partner, PartnerCpu, ReadClock,
+    Sampling, Times, Wait, Way,
 };
 use tactus_model::experiment::{Experiment, Overrides};
+use tactus_model::time::Monotonic;
 use tactus_sys::affinity;
+use tactus_sys::sleep::Nanosleep;
 use tactus_testing::{Need, skip};
 
 use super::*;
@@ -19,7 +21,7 @@ const WINDOW: Nanos = Nanos::from_millis(8);
 
 /// Measures on the first CPU, as a task does: on another than its partner's, a task that yields would
 /// not yield to it.
-fn measure(cost: &CostProbe) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable> {
+fn measure(cost: &CostProbe) -> Result<Repeated, Unmeasurable> {
     let cpus = affinity::get()?;
     let cpu = cpus.iter().next().unwrap();
     affinity::set(&std::iter::once(cpu).collect())?;
@@ -27,15 +29,19 @@ fn measure(cost: &CostProbe) -> Result<(TakenSamples, Vec<Batch>), Unmeasurable>
     let bench = site.and_then(|site| Bench::open(cost, site, WINDOW, cpu, &cpus));
     let measured = bench.and_then(|mut bench| {
         let memory = SampleMemory::take(bench.repetition.at_most() as usize).unwrap();
-        bench.measure::<Monotonic>(clock::now(), memory)
+        let (mut sleeper, now) = (Nanosleep, clock::now::<Monotonic>());
+        let mut sleeps = ShortestSleeps::<Monotonic, _>::by(&mut sleeper);
+        bench.measure(now, memory, &mut sleeps)
     });
     affinity::set(&cpus)?;
     measured
 }
 
 fn check(cost: &CostProbe) {
-    let (taken, batches) = match measure(cost) {
+    let Repeated { taken, batches, clock } = match measure(cost) {
         Err(Unmeasurable::OneCpu | Unmeasurable::NoHugePages) => return,
+        // Some machines lack the alarm clocks or the counter.
+        Err(Unmeasurable::NoClock(_)) if cost.read_clock != ReadClock::Monotonic => return,
         Err(error @ Unmeasurable::Display(_)) => return skip(Need::Display, error),
         // A filesystem in memory.
         Err(error @ (Unmeasurable::InMemory(_) | Unmeasurable::NoDirect { .. })) => {
@@ -56,6 +62,9 @@ fn check(cost: &CostProbe) {
         assert!(batch.median <= batch.elapsed && batch.calibration > Nanos::ZERO);
     }
     assert!(taken.samples.is_sorted_by(|a, b| a.came <= b.due), "{cost:?}");
+    let is_of_clock = cost.operation.traits().family == Family::Clock;
+    assert_eq!(clock.is_some(), is_of_clock, "{cost:?}");
+    assert!(clock.is_none_or(|clock| clock.on_one_cpu.compared > 0), "{cost:?}: {clock:?}");
 }
 
 #[test]
@@ -71,6 +80,11 @@ fn every_operation_is_measured_in_batches() {
         if operation.takes("working-set") {
             check(&CostProbe { working_set: Bytes::new(10_000), ..base.clone() });
             check(&CostProbe { partner: Partner::Thread, ..base.clone() });
+        }
+        if operation.takes("read-clock") {
+            let of = |&read_clock| check(&CostProbe { read_clock, ..base.clone() });
+            let some = [ReadClock::Monotonic, ReadClock::OtherThreadCpu, ReadClock::Tsc];
+            some.iter().for_each(of);
         }
         if operation.takes("wait") {
             let (wait, partner_cpu) = (Wait::Spin, PartnerCpu::Other);
