@@ -59,8 +59,9 @@ fn with_made_up<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>
     let text = text.replace("990ms", "99ms").replace("253440ms", "2s").replace("9900ms", "1s");
     let mut run: Run = fixture::run(&text.replace("rounds = 4", "rounds = 1"), 1);
     run.header.facts_before.kernel.preemption = Some("none".to_owned());
-    let recorded: BTreeMap<usize, Recorded> =
-        (0..11).map(|cell| (cell, Recorded { samples: samples(cell), accounts: None })).collect();
+    let recorded: BTreeMap<usize, Recorded> = (0..11)
+        .map(|cell| (cell, Recorded { samples: samples(cell), ..Recorded::default() }))
+        .collect();
     let measured = Figures::of(&paper.parts[0], &run, None, &recorded);
     let facts = &run.header.facts_before;
     let evidence = [vec![StudyRun { run: &run.header.id, guest: None, facts, measured }]];
@@ -118,7 +119,7 @@ fn with_guests<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>]
     let of_cell = |number: usize| {
         let kernel = run.header.plan.cells[number].target.guest().unwrap().kernel.to_string();
         let late = if kernel == kernels[0] { number } else { 0 };
-        (number, Recorded { samples: samples(late), accounts: None })
+        (number, Recorded { samples: samples(late), ..Recorded::default() })
     };
     let recorded: BTreeMap<usize, Recorded> =
         (0..run.header.plan.cells.len()).map(of_cell).collect();
@@ -211,7 +212,7 @@ fn billing_by_ticks_is_compared_between_kernels() {
         .map(|number| {
             let slow = run.header.plan.cells[number].target.guest() == Some(&guests[0].0);
             let accounts = if slow { billed(100, 1) } else { billed(1000, 490) };
-            (number, Recorded { samples: Vec::new(), accounts: Some(accounts) })
+            (number, Recorded { accounts: Some(accounts), ..Recorded::default() })
         })
         .collect();
     let named: Vec<_> = guests.iter().map(|(guest, facts)| (guest, facts)).collect();
