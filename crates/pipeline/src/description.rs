@@ -194,7 +194,7 @@ impl Pipeline {
         }
         let name = named.ok_or_else(|| place.error("the stage has no name; add name = \"…\""))?;
         if self.stages.iter().any(|stage| stage.name == name) {
-            return Err(place.error(format!("name: another stage is called {}", quoted(&name))));
+            return Err(place.error(format!("name: another stage is called `{}`", quoted(&name))));
         }
         let process = self.process(process.unwrap_or_else(|| name.clone()), cpu)?;
         // Without a word about it, a stage follows the one before it.
@@ -247,7 +247,7 @@ impl Pipeline {
         let there = self.processes[number].cpu;
         match cpu {
             Some((place, cpu)) if usize::from(cpu) != there => Err(place.error(format!(
-                "cpu: process {} is on CPU {there}; a process has one CPU, and its first stage names it",
+                "cpu: process `{}` is on CPU {there}; a process has one CPU, and its first stage names it",
                 quoted(&name)
             ))),
             _ => Ok(number),
@@ -395,7 +395,7 @@ fn name(place: Place<'_>, value: &DeValue<'_>) -> Result<String, WrongAt> {
     match name.chars().all(allowed) && (1..=NAME_MAX).contains(&name.len()) {
         true => Ok(name),
         false => Err(place.error(format!(
-            "{} is not a name; use 1 to {NAME_MAX} letters, digits, `-` and `_`",
+            "`{}` is not a name; use 1 to {NAME_MAX} letters, digits, `-` and `_`",
             quoted(&name)
         ))),
     }
@@ -514,7 +514,7 @@ fn operation(
 fn unknown_of(what: &str, key: &str, known: &[&str]) -> String {
     let near = tactus_model::text::nearest(key, known);
     let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-    format!("unknown {what} {}{hint}; it has: {}", quoted(key), known.join(", "))
+    format!("unknown {what}: `{}`{hint}; it has: {}", quoted(key), known.join(", "))
 }
 
 #[cfg(test)]
@@ -595,7 +595,7 @@ mod tests {
         check_refused(&stage("do = [\"getpid\"]"), "line 4: unknown operation `getpid` (did you");
         check_refused(
             &stage("do = [{ operation = \"memory-copy\", siez = 4 }]"),
-            "unknown key of `memory-copy` `siez` (did you mean `size`?)",
+            "unknown key of `memory-copy`: `siez` (did you mean `size`?)",
         );
         check_refused(&stage("do = [{ times = 4 }]"), "the table has no operation");
         check_refused(
