@@ -10,6 +10,7 @@
 //! A cost is in nanoseconds per operation: the duration of a sample, less one reading of the clock,
 //! divided by the operations of a sample.
 
+mod contamination;
 pub mod differences;
 pub mod growth;
 pub mod ranking;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
-use tactus_model::cost::{CostProbe, Family, Operation, Parameter, PartnerCpu, Traits};
+use tactus_model::cost::{CostProbe, Family, Operation, Traits};
 use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
@@ -29,6 +30,8 @@ use tactus_model::run::Run;
 use tactus_model::settings;
 use tactus_model::time::Nanos;
 
+pub use self::contamination::Contamination;
+use self::contamination::Guard;
 use self::differences::{Difference, differences};
 use self::growth::{AtSize, Growth};
 use self::ranking::{Ranking, rankings};
@@ -37,7 +40,7 @@ use crate::LatencyHistogram;
 use crate::bootstrap::Blocks;
 use crate::cell::{SEED, both_rules, supported};
 use crate::interrupt_cost::{InterruptCost, interrupt_costs};
-use crate::modes::{Modes, deviation, median_of};
+use crate::modes::{Modes, median_of};
 
 /// What the operations of a run cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -265,93 +268,6 @@ pub struct CostSummary {
     pub by_mode_ns: Option<[Option<f64>; 2]>,
 }
 
-/// How many batches were contaminated, and by what. A batch can have several marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Contamination {
-    /// All batches.
-    pub batches: usize,
-    /// Batches with any of the marks that follow.
-    pub contaminated: usize,
-    /// The hypervisor took the CPU (steal time).
-    pub stolen: usize,
-    /// Others used more of the CPU than the guard allows.
-    pub foreign: usize,
-    /// The task waited for the CPU or was preempted.
-    pub waited: usize,
-    /// Batches whose median is far from the others of their process; not a mark.
-    pub outliers: usize,
-}
-
-/// What shows that others had the CPU during an operation. The guard must fit the operation: a
-/// round trip on one CPU consists of waits and switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Guard {
-    /// The task is alone on its CPU and never sleeps.
-    Alone,
-    /// The task and its partner share a CPU that is never idle.
-    Shared,
-    /// The task sleeps: for a time, while its partner works elsewhere, or between its samples.
-    Sleeping,
-    /// Others on the CPU are part of the operation: an X server, or a thread that counts.
-    Accompanied,
-}
-
-impl Guard {
-    /// The share of a batch in which the CPU may work for others: interrupts and the tick.
-    const FOREIGN_MAX: f64 = 0.02;
-    /// The same with a partner, since the CPU time of the switches themselves is not exact.
-    const FOREIGN_MAX_SHARED: f64 = 0.1;
-
-    fn of(cost: &CostProbe) -> Self {
-        if cost.idle_count || matches!(cost.operation.traits().family, Family::Display) {
-            return Self::Accompanied;
-        }
-        let sleeps = cost.operation == Operation::ClockSleep || cost.waits_for_disk();
-        if sleeps || cost.sampling.pause > Nanos::ZERO {
-            return Self::Sleeping;
-        }
-        match cost.partner_cpu {
-            _ if cost.spins() || !cost.operation.has_partner() => Self::Alone,
-            PartnerCpu::Other if cost.operation.takes(Parameter::PartnerCpu.word()) => {
-                Self::Sleeping
-            }
-            _ => Self::Shared,
-        }
-    }
-
-    fn is_foreign(self, batch: &Batch) -> bool {
-        let foreign = batch.elapsed.saturating_sub(batch.ran).as_nanos() as f64;
-        let share = foreign / batch.elapsed.as_nanos().max(1) as f64;
-        match self {
-            Self::Alone => share > Self::FOREIGN_MAX,
-            Self::Shared => share > Self::FOREIGN_MAX_SHARED,
-            Self::Sleeping | Self::Accompanied => false,
-        }
-    }
-
-    fn has_waited(self, batch: &Batch) -> bool {
-        match self {
-            Self::Alone => {
-                batch.preempted > 0
-                    || batch.waited.is_some_and(|waited| {
-                        waited.as_nanos() as f64
-                            > Self::FOREIGN_MAX * batch.elapsed.as_nanos() as f64
-                    })
-            }
-            Self::Shared | Self::Accompanied => false,
-            Self::Sleeping => batch.preempted > 0,
-        }
-    }
-
-    fn is_contaminated(self, batch: &Batch) -> bool {
-        is_stolen(batch) || self.is_foreign(batch) || self.has_waited(batch)
-    }
-}
-
-fn is_stolen(batch: &Batch) -> bool {
-    batch.steal.is_some_and(|steal| steal > Nanos::ZERO)
-}
-
 /// The batches of a process, without those that have no sample.
 fn batches(measurement: &Measurement) -> impl Iterator<Item = &Batch> {
     let all = measurement.tasks.iter().flat_map(|task| &task.batches);
@@ -486,31 +402,6 @@ fn cpu_time(batch: &Batch, per_sample: u32) -> f64 {
     batch.ran.as_nanos() as f64 / (f64::from(batch.count) + 1.0) / f64::from(per_sample.max(1))
 }
 
-impl Contamination {
-    fn of(guard: Guard, measurements: &[&Measurement]) -> Self {
-        let mut counts = Self::default();
-        for measurement in measurements {
-            let medians: Vec<f64> =
-                batches(measurement).map(|batch| batch.median.as_nanos() as f64).collect();
-            let center = median_of(medians.iter().copied()).unwrap_or(0.0);
-            // Half a per cent at least: batches of a quiet machine hardly differ.
-            let limit = FAR * deviation(&medians, center).max(center * 0.005);
-            counts.outliers += medians.iter().filter(|m| (*m - center).abs() > limit).count();
-            for batch in batches(measurement) {
-                counts.batches += 1;
-                counts.contaminated += usize::from(guard.is_contaminated(batch));
-                counts.stolen += usize::from(is_stolen(batch));
-                counts.foreign += usize::from(guard.is_foreign(batch));
-                counts.waited += usize::from(guard.has_waited(batch));
-            }
-        }
-        counts
-    }
-}
-
-/// The distance from the median, in robust standard deviations, beyond which a batch is an outlier.
-const FAR: f64 = 5.0;
-
 /// The number of pairs of measurements that are drawn for a noise floor.
 const PAIRS: usize = 1000;
 
@@ -538,206 +429,4 @@ pub fn noise_floor_of(typical: &[f64], processes: usize) -> Option<f64> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use tactus_model::experiment::{Experiment, Overrides};
-    use tactus_model::sample::Sample;
-
-    use super::*;
-    use crate::cell::tests::{round, task};
-    use crate::summary::summarise;
-
-    fn probe(operation: &str) -> CostProbe {
-        let text = format!("[settings]\nprobe = \"cost\"\noperation = \"{operation}\"");
-        let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
-        plan.cells[0].probe.cost().unwrap().clone()
-    }
-
-    /// A process with these batches, each of 100 equal samples.
-    fn process(number: u32, batches: &[Batch]) -> Measurement {
-        let mut samples = Vec::new();
-        for batch in batches {
-            let each = (0..100).map(|_| {
-                let due = Nanos::from_micros(samples.len() as u64);
-                Sample { due, came: due + batch.median }
-            });
-            samples.extend(each.collect::<Vec<_>>());
-        }
-        let mut task = task(0, &[], &[]);
-        task.blocks = summarise(&samples, Nanos::from_secs(1)).blocks;
-        task.batches = batches.to_vec();
-        let mut measurement = round(number, vec![task]);
-        measurement.cost.clock_read_ns = 30.0;
-        measurement
-    }
-
-    fn batch(median: u64) -> Batch {
-        Batch {
-            count: 100,
-            median: Nanos::from_nanos(median),
-            elapsed: Nanos::from_millis(1),
-            ran: Nanos::from_millis(1),
-            calibration: Nanos::from_nanos(12_800),
-            ..Batch::default()
-        }
-    }
-
-    /// A row of an operation with these settings, whose processes differ by two per cent.
-    pub(crate) fn row(
-        cell: usize,
-        family: Family,
-        settings: &[(&'static str, &str)],
-        cost: f64,
-    ) -> CostRow {
-        let of_processes_ns: Vec<f64> =
-            [0.99, 1.0, 1.01, 0.995, 1.005].iter().map(|share| share * cost).collect();
-        let around = |cost: f64| CostInterval { low_ns: 0.99 * cost, high_ns: 1.01 * cost };
-        let settings: BTreeMap<&'static str, String> =
-            settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        let cost = CostSummary {
-            processes: 5,
-            samples: 1000,
-            per_sample: 1,
-            min_ns: 0.9 * cost,
-            p10_ns: 0.95 * cost,
-            typical_ns: cost,
-            interval: Some(around(cost)),
-            p99_ns: Some(2.0 * cost),
-            p99_interval: Some(around(2.0 * cost)),
-            cpu_ns: Some(cost),
-            mean_ns: cost,
-            used_ns: None,
-            max_ns: 9.0 * cost,
-            noise_floor: noise_floor(&of_processes_ns),
-            of_processes_ns,
-            contamination: Contamination::default(),
-            clock: None,
-            clean_ns: Some(cost),
-            by_mode_ns: None,
-        };
-        let conditions = BTreeMap::new();
-        CostRow { cell, family, unit: "message", settings, conditions, moved: None, cost }
-    }
-
-    #[test]
-    fn costs_of_the_same_settings_grow_together() {
-        let of = |cell, pages, size: &'static str, cost| {
-            let settings = [("operation", "memory-copy"), ("pages", pages), ("size", size)];
-            row(cell, Family::Memory, &settings, cost)
-        };
-        let rows = [
-            of(0, "normal", "64KiB", 6_553.6),
-            of(1, "normal", "16KiB", 1_638.4),
-            of(2, "huge", "16KiB", 1_000.0),
-            of(3, "normal", "1MiB", 104_857.6),
-        ];
-        let found = growth(&rows);
-        let [only] = &found[..] else { panic!("{found:?}") };
-        assert_eq!(only.cells, [1, 0, 3], "in the order of sizes");
-        let Growth::Line(line) = only.growth else { panic!("{only:?}") };
-        assert!((line.rate().unwrap() / 1e10 - 1.0).abs() < 1e-6, "{line:?}");
-    }
-
-    #[test]
-    fn a_cost_is_that_of_one_operation_without_the_clock() {
-        let processes: Vec<Measurement> =
-            (0..3).map(|n| process(n, &[batch(12_830); 20])).collect();
-        let all: Vec<&Measurement> = processes.iter().collect();
-        let found = CostSummary::of(&probe("getppid"), &all, None).unwrap();
-        assert_eq!((found.processes, found.samples, found.per_sample), (3, 6_000, 128));
-        assert_eq!((found.min_ns, found.typical_ns, found.clean_ns), (100.0, 100.0, Some(100.0)));
-        let interval = found.interval.unwrap();
-        assert!(interval.low_ns <= 100.1 && interval.high_ns >= 99.9, "{interval:?}");
-        assert_eq!(found.noise_floor, Some(0.0));
-        // A batch of 100 kept samples and one that is not kept used a millisecond of CPU time.
-        assert!((found.cpu_ns.unwrap() - 1e6 / 101.0 / 128.0).abs() < 1e-9, "{found:?}");
-        assert_eq!(calibrations(all).collect::<Vec<f64>>(), [100.0; 60]);
-    }
-
-    #[test]
-    fn contaminated_batches_are_marked_and_kept() {
-        let stolen = Batch { steal: Some(Nanos::from_millis(10)), ..batch(40_000) };
-        let waited = Batch { ran: Nanos::from_micros(500), preempted: 1, ..batch(25_000) };
-        let mut some = vec![batch(12_830); 10];
-        some.extend([stolen, waited]);
-        let process = process(0, &some);
-        let found = CostSummary::of(&probe("getppid"), &[&process], None).unwrap();
-        let expected = Contamination {
-            batches: 12,
-            contaminated: 2,
-            stolen: 1,
-            foreign: 1,
-            waited: 1,
-            outliers: 2,
-        };
-        assert_eq!(found.contamination, expected);
-        assert_eq!((found.samples, found.clean_ns), (1_200, Some(100.0)));
-        assert!(found.max_ns > 300.0);
-    }
-
-    #[test]
-    fn the_guard_fits_the_operation() {
-        let waits = Batch { preempted: 50, waited: Some(Nanos::from_micros(900)), ..batch(3_000) };
-        let process = process(0, &[waits; 12]);
-        let contaminated = |operation: &str| {
-            let cost = probe(operation);
-            CostSummary::of(&cost, &[&process], None).unwrap().contamination.contaminated
-        };
-        assert_eq!(contaminated("getppid"), 12);
-        assert_eq!(contaminated("pipe"), 0, "a round trip consists of waits");
-    }
-
-    #[test]
-    fn idle_time_that_is_counted_shows_all_cpu_time_of_an_operation() {
-        let counted = Batch { idle: Some(Nanos::from_micros(700)), preempted: 3, ..batch(100_030) };
-        let found = |cost: &CostProbe, batch: Batch| {
-            CostSummary::of(cost, &[&process(0, &[batch; 12])], None).unwrap()
-        };
-        let cold = probe("file-direct\"\nidle-count = true\nsize = \"4KiB");
-        let summary = found(&cold, counted);
-        let used = summary.used_ns.unwrap();
-        assert!((used / summary.mean_ns - 0.3).abs() < 0.001, "{used} of {}", summary.mean_ns);
-        assert_eq!(summary.contamination.contaminated, 0, "the counter is on the CPU too");
-        assert_eq!(found(&probe("file-direct"), batch(100_030)).used_ns, None);
-    }
-
-    #[test]
-    fn the_rate_of_a_file_is_that_of_whole_passes() {
-        // Most blocks are read ahead, and one in ten waits for the disk.
-        let batches = [[batch(10_030); 9].as_slice(), &[batch(910_030)]].concat();
-        let cost = probe("file-read\"\ncache = \"cold\"\nsize = \"64KiB");
-        let summary = CostSummary::of(&cost, &[&process(0, &batches)], None).unwrap();
-        assert_eq!(summary.typical_ns, 10_000.0);
-        let row = CostRow {
-            cell: 0,
-            family: Family::File,
-            unit: "block",
-            settings: BTreeMap::new(),
-            conditions: BTreeMap::new(),
-            moved: cost.moved(),
-            cost: summary,
-        };
-        let rate = row.bytes_per_second().unwrap();
-        assert!((rate / 655.36e6 - 1.0).abs() < 0.01, "64 KiB in 100 µs, not {rate}");
-    }
-
-    #[test]
-    fn a_mode_has_its_own_cost() {
-        let slow = Batch { calibration: Nanos::from_nanos(16_000), ..batch(16_030) };
-        let process = process(0, &[[batch(12_830); 15], [slow; 15]].concat());
-        let modes = Modes::of(&calibrations([&process]).collect::<Vec<f64>>()).unwrap();
-        let found = CostSummary::of(&probe("getppid"), &[&process], Some(&modes)).unwrap();
-        assert_eq!(found.by_mode_ns, Some([Some(100.0), Some(125.0)]));
-    }
-
-    #[test]
-    fn the_noise_floor_covers_how_processes_differ() {
-        assert_eq!(noise_floor(&[100.0, 101.0]), None);
-        let floor = noise_floor(&[100.0, 100.0, 120.0, 120.0, 120.0]).unwrap();
-        assert!((0.19..=0.21).contains(&floor), "{floor}");
-        let quiet = noise_floor(&[100.0, 100.2, 100.1, 99.9, 100.0]).unwrap();
-        assert!(quiet < 0.004, "{quiet}");
-        let costs: Vec<f64> = (0..40).map(|n| 100.0 + f64::from(n % 8)).collect();
-        let [few, many] = [5, 500].map(|processes| noise_floor_of(&costs, processes).unwrap());
-        assert!(many < few / 3.0, "more processes find smaller differences: {few} {many}");
-    }
-}
+pub(crate) mod tests;
