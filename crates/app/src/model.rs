@@ -177,8 +177,8 @@ impl Verified {
         let over: Nanos = self.runs.iter().map(|run| run.rates.over).sum();
         let share = |steal: Nanos| steal.as_secs_f64() / over.as_secs_f64().max(f64::MIN_POSITIVE);
         Conditions {
-            call_before_ns: costs.system_call_ns,
-            call_meanwhile_ns: tactus_stats::modes::median_of(calls),
+            call_operations_ns: costs.system_call_ns,
+            call_pipeline_ns: tactus_stats::modes::median_of(calls),
             steal: steal.map(share),
         }
     }

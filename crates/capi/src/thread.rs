@@ -226,7 +226,7 @@ pub(crate) fn signed(count: u64) -> i64 {
 }
 
 /// Starts a thread that runs `start` with `argument`. It returns when the thread is prepared. What
-/// the kernel does not permit is no error: see `trt_thread_shortfall`.
+/// the kernel does not permit is not an error: see `trt_thread_shortfall`.
 ///
 /// # Safety
 /// `thread` may be written. `options` is NULL or points to a structure whose pointers are NULL or

@@ -45,7 +45,7 @@ pub struct PipelineRun {
     /// For each stage, when it began (`due`) and ended (`came`) in each frame, since the first frame
     /// was due.
     pub stages: Vec<SampleBlock>,
-    /// The duration of a system call right before, in nanoseconds.
+    /// The duration of a system call right before, beside the load, in nanoseconds.
     pub system_call_ns: f64,
     /// What the machine did meanwhile.
     pub rates: MachineRates,
@@ -77,11 +77,11 @@ fn run(request: &PipelineRequest) -> Result<PipelineRun, Stopped> {
         hint: None,
     })?;
     let options = HostOptions::new(own_executable()?);
-    let system_call_ns = system_call_ns();
     // Before the load, which needs threads: the processes are copies of this one.
     let pipeline = RunningPipeline::start(graph, *frames)?;
     let load = RunningLoad::start(&cell.load, &options)?;
     thread::sleep(Duration::from(cell.warmup));
+    let system_call_ns = system_call_ns();
     let before = MachineCounters::read(Path::new("/"));
     let spans = pipeline.run()?;
     let rates = MachineCounters::read(Path::new("/")).since(&before);

@@ -89,7 +89,7 @@ enum State {
 }
 
 impl Parser {
-    /// The default limit of [`Self::new`].
+    /// The limit of [`Self::default`].
     pub const LIMIT: usize = 64 << 10;
 
     /// A parser that accepts system exclusive messages of at most `limit` bytes.

@@ -30,9 +30,9 @@ pub struct Measured {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Conditions {
     /// The duration of a system call while the operations were measured, in nanoseconds.
-    pub call_before_ns: Option<f64>,
+    pub call_operations_ns: Option<f64>,
     /// The same right before the pipeline ran.
-    pub call_meanwhile_ns: Option<f64>,
+    pub call_pipeline_ns: Option<f64>,
     /// Steal time of all CPUs while the pipeline ran, as a share of the time.
     pub steal: Option<f64>,
 }
@@ -181,8 +181,8 @@ impl Cause {
 
 impl Conditions {
     fn causes(&self) -> impl Iterator<Item = Cause> {
-        let speed = self.call_before_ns.zip(self.call_meanwhile_ns).map(|(before, meanwhile)| {
-            Cause::Speed { share: meanwhile / before.max(f64::MIN_POSITIVE) - 1.0 }
+        let speed = self.call_operations_ns.zip(self.call_pipeline_ns).map(|(before, then)| {
+            Cause::Speed { share: then / before.max(f64::MIN_POSITIVE) - 1.0 }
         });
         speed.into_iter().chain(self.steal.map(|share| Cause::Steal { share }))
     }
@@ -325,8 +325,8 @@ mod tests {
     fn another_speed_of_the_machine_is_a_cause() {
         let graph = fixture::line();
         let conditions = Conditions {
-            call_before_ns: Some(100.0),
-            call_meanwhile_ns: Some(125.0),
+            call_operations_ns: Some(100.0),
+            call_pipeline_ns: Some(125.0),
             steal: Some(0.001),
         };
         let found =

@@ -460,6 +460,8 @@ fn step(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
     match operation {
         // Nobody else is there to yield to.
         Operation::Yield => Err(place.error("`yield` does nothing without a partner; remove it")),
+        // The period and hand-overs decide when a stage runs.
+        Operation::ClockSleep => Err(place.error("a stage does not sleep by itself; remove it")),
         _ => Ok(layer),
     }
 }

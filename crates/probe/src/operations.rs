@@ -75,7 +75,7 @@ pub(crate) enum Unmeasurable {
     #[error("this machine does not have the clock {0}")]
     NoClock(ReadClock),
     /// A stage of a pipeline has no facility to sleep by.
-    #[error("clock-sleep measures the sleeps of a task, and is no work of a stage")]
+    #[error("clock-sleep measures the sleeps of a task; a stage cannot do it")]
     NoFacility,
     /// The kernel gave normal pages.
     #[error("the kernel gave normal pages instead of huge ones")]

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tactus_model::cost::Operation as Word;
+use tactus_model::cost::{CostProbe, Operation as Word};
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::policy::Policy;
 use tactus_model::sample::Sample;
@@ -302,8 +302,11 @@ impl Player<'_> {
         if let Some(slack) = self.policy.timer_slack {
             preparation.set_timer_slack(slack)?;
         }
+        // Servers and threads of a site must not have the stage's CPU and policy. They live as long
+        // as the stage.
+        let mut sites = self.sites()?;
         preparation.place(&std::iter::once(self.cpu).collect(), self.policy.scheduling)?;
-        let mut parts = self.parts()?;
+        let mut parts = self.parts(&mut sites)?;
         touch_stack(STACK_DEPTH);
         if self.policy.lock_memory {
             preparation.lock_memory(Lock::Present);
@@ -327,23 +330,35 @@ impl Player<'_> {
         Ok(State::Done)
     }
 
-    fn parts(&self) -> Result<Vec<Part>, SysError> {
-        let graph = self.scene.graph;
-        let stages = graph.stages.iter().enumerate();
-        stages
-            .filter(|(_, stage)| stage.process == self.number)
-            .map(|(number, stage)| self.part(number, stage))
-            .collect()
+    fn stages(&self) -> impl Iterator<Item = (usize, &Stage)> {
+        let stages = self.scene.graph.stages.iter().enumerate();
+        stages.filter(|(_, stage)| stage.process == self.number)
     }
 
-    fn part(&self, number: usize, stage: &Stage) -> Result<Part, SysError> {
-        let graph = self.scene.graph;
+    fn operations(&self, stage: &Stage) -> impl Iterator<Item = &CostProbe> {
+        stage.steps.iter().filter_map(|cell| self.scene.graph.operation(*cell))
+    }
+
+    /// What the operations of all its stages need, in order.
+    fn sites(&self) -> Result<Vec<Site>, SysError> {
+        let costs = self.stages().flat_map(|(_, stage)| self.operations(stage));
+        costs.map(|cost| Site::prepare(cost, self.cpu).map_err(errno_of)).collect()
+    }
+
+    fn parts(&self, sites: &mut [Site]) -> Result<Vec<Part>, SysError> {
+        let mut sites = sites.iter_mut();
+        self.stages().map(|(number, stage)| self.part(number, stage, &mut sites)).collect()
+    }
+
+    fn part<'a>(
+        &self,
+        number: usize,
+        stage: &Stage,
+        sites: &mut impl Iterator<Item = &'a mut Site>,
+    ) -> Result<Part, SysError> {
         let cpus: CpuList = std::iter::once(self.cpu).collect();
-        let costs = stage.steps.iter().filter_map(|cell| graph.operation(*cell));
-        let steps = costs.map(|cost| {
-            let site = Site::prepare(cost, self.cpu);
-            let opened =
-                site.and_then(|mut site| operations::open(cost, &mut site, self.cpu, &cpus));
+        let steps = self.operations(stage).zip(sites).map(|(cost, site)| {
+            let opened = operations::open(cost, site, self.cpu, &cpus);
             let mut operation = opened.map_err(errno_of)?;
             operation.prepare()?;
             Ok((operation, cost.per_sample()))

@@ -11,6 +11,7 @@ use tactus_model::cell::Cell;
 use tactus_model::cost::{
     Advice, Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
 };
+use tactus_model::policy::Scheduling;
 use tactus_model::run::Run;
 use tactus_model::time::ClockName;
 use tactus_stats::costs::differences::Difference;
@@ -112,9 +113,8 @@ fn probe<'r>(run: &'r Run, row: &CostRow) -> Option<(&'r Cell, &'r CostProbe)> {
     Some((cell, cell.probe.cost()?))
 }
 
-/// The operation with what distinguishes it: `pipe, process, other CPU`; without that, on the same
-/// CPU. The load, the policy and
-/// the kernel stand there if the run has several.
+/// The operation with what distinguishes it: `pipe, process, other CPU`. Without a CPU in its name,
+/// it stays on one. The load, the policy and the kernel stand there if the run has several.
 pub(crate) fn name(run: &Run, row: &CostRow) -> String {
     let Some((cell, cost)) = probe(run, row) else { return String::new() };
     let takes = |setting: &str| cost.operation.takes(setting);
@@ -385,7 +385,10 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
         )
     });
     let facts = &run.header.facts_before;
-    let has_nice = |cell: &Cell| cell.policy.scheduling.to_string().contains(':');
+    let has_nice = |cell: &Cell| match cell.policy.scheduling {
+        Scheduling::Other { nice } | Scheduling::Batch { nice } => nice != 0,
+        _ => false,
+    };
     let autogroup = (facts.scheduling.autogroup == Some(true)
         && run.header.plan.cells.iter().any(has_nice))
     .then(|| {

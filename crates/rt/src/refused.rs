@@ -23,7 +23,7 @@ pub const STACK_LEAST: usize = 4 << 10;
 /// The largest stack that a thread may touch, in bytes.
 pub const STACK_MOST: usize = 1 << 30;
 
-/// Why a thread was not started. What the kernel refuses is no error: see
+/// Why a thread was not started. What the kernel refuses is not an error: see
 /// [`Thread::shortfalls`](crate::Thread::shortfalls).
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {

@@ -19,9 +19,9 @@ use crate::svg::sizes::{self, SizeCurve};
 use crate::svg::style::CurveStyle;
 use crate::table::column::{Column, Entry};
 
-/// A page folds the table of a family with more rows,
+/// A page folds the table of a family with more rows.
 const OPEN_ROWS: usize = 40;
-/// and those that follow from it with more.
+/// A page folds a table of conclusions with more rows.
 const OPEN_CONCLUSIONS: usize = 12;
 /// The most curves in a drawing that a reader can tell apart.
 const CURVES_MAX: usize = 8;
