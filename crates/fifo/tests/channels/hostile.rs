@@ -243,20 +243,23 @@ fn epolls(stream: &UnixStream) -> Vec<Poller> {
     std::iter::from_fn(one).take(12_000).collect()
 }
 
-/// The CPU time of a write to a socket for which so many epolls wait.
+/// The least CPU time of a write to a socket for which so many epolls wait.
 fn write_time() -> (Nanos, usize) {
     let (mut near, far) = UnixStream::pair().unwrap();
     let pollers = epolls(&far);
-    let before = clock::thread_cpu_time();
-    (0..8).for_each(|_| near.write_all(&[1]).unwrap());
-    (Nanos::from_nanos((clock::thread_cpu_time() - before).as_nanos() / 8), pollers.len())
+    let write = |_| {
+        let before = clock::thread_cpu_time();
+        near.write_all(&[1]).unwrap();
+        clock::thread_cpu_time() - before
+    };
+    ((0..8).map(write).min().unwrap_or_default(), pollers.len())
 }
 
 #[test]
 fn a_peer_with_many_epolls_gets_few_notices_and_all_items() {
     let (slow, count) = write_time();
-    if slow < Nanos::from_micros(200) {
-        return skip(Need::Machine, &format!("a notice that {count} epolls make slow"));
+    if slow < Nanos::from_micros(400) {
+        return skip(Need::Machine, format!("a notice that {count} epolls make slow"));
     }
     let place = Place::new();
     let mut offers = place.offers();
