@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::SysError;
 use tactus_sys::private_futex::Signal;
 
@@ -23,11 +24,20 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// Waits until there are channels, and takes them. It may return none.
-    pub fn wait(&self) -> Result<impl Iterator<Item = usize> + use<>, SysError> {
-        self.notices.wait(None)?;
+    /// Waits until there are channels, or until `due` if it is given, and takes them. It may return
+    /// none.
+    pub fn wait(
+        &self,
+        due: Option<Instant<Monotonic>>,
+    ) -> Result<impl Iterator<Item = usize> + use<>, SysError> {
+        self.notices.wait(due)?;
         let pending = self.pending.swap(0, Ordering::Acquire);
         Ok((0..CHANNELS_MAX).filter(move |channel| pending >> channel & 1 == 1))
+    }
+
+    /// Returns a channel that was taken: the next wait takes it again.
+    pub fn postpone(&self, channel: usize) {
+        self.pending.fetch_or(1 << channel, Ordering::Release);
     }
 
     /// Lets signals go through the relay from now on.

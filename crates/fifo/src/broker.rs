@@ -306,11 +306,17 @@ fn size(name: &str) -> impl Fn(SizeError) -> OfferError {
 
 /// Sends notices until the broker ends: when it is woken without a channel.
 fn notify(bell: &Bell, guests: &Guests) {
-    while let Ok(channels) = bell.wait() {
+    let mut due = None;
+    while let Ok(channels) = bell.wait(due) {
         if guests.are_leaving() {
             return;
         }
-        channels.for_each(|channel| guests.notify(channel));
+        let postponed = channels.filter_map(|channel| {
+            let due = guests.notify(channel)?;
+            bell.postpone(channel);
+            Some(due)
+        });
+        due = postponed.min();
     }
 }
 

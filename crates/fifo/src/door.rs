@@ -20,6 +20,7 @@ use crate::book::Book;
 use crate::channel::{Channel, PeerMemory};
 use crate::guests::{Guest, Guests, PeerReport};
 use crate::message::{Introduction, MESSAGE_BYTES, Refusal, Reply, Request, Role};
+use crate::ration::Ration;
 
 /// The most connections of all users, and of one.
 const CONNECTIONS_MAX: usize = 128;
@@ -85,6 +86,8 @@ pub(crate) struct Door {
     guests: Arc<Guests>,
     connections: BTreeMap<u64, Connection>,
     next: u64,
+    /// Of each user that had a channel.
+    rations: BTreeMap<u32, Arc<Ration>>,
     /// When the next introduction is possible.
     introduces: Instant,
 }
@@ -109,6 +112,7 @@ impl Door {
             guests,
             connections: BTreeMap::new(),
             next: CONNECTIONS,
+            rations: BTreeMap::new(),
             introduces: Instant::now(),
         })
     }
@@ -286,7 +290,8 @@ impl Door {
         connection.state = State::Introduced(number);
         let stream = Arc::clone(&connection.stream);
         let report = PeerReport { name: offered.name.clone(), process, user, separation };
-        guests.push(Guest { key, channel: number, stream, report });
+        let ration = Arc::clone(self.rations.entry(user).or_default());
+        guests.push(Guest { key, channel: number, stream, ration, report });
         Ok(())
     }
 

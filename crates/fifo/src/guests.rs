@@ -5,7 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tactus_model::time::{Instant, Monotonic};
+use tactus_sys::clock;
+
 use crate::Separation;
+use crate::ration::Ration;
 
 /// A peer that was introduced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +31,20 @@ pub(crate) struct Guest {
     pub key: u64,
     pub channel: usize,
     pub stream: Arc<UnixStream>,
+    pub ration: Arc<Ration>,
     pub report: PeerReport,
+}
+
+impl Guest {
+    /// Sends a notice, or returns when it may.
+    fn notify(&self) -> Option<Instant<Monotonic>> {
+        let due = self.ration.due(clock::now());
+        if due.is_none() {
+            // It fails if earlier notices were not read, or the peer is gone.
+            self.ration.send(|| drop((&*self.stream).write(&[1])));
+        }
+        due
+    }
 }
 
 /// All of them.
@@ -53,11 +70,11 @@ impl Guests {
     }
 
     /// Sends a notice to the peers of a channel: one byte on the connection. A peer cannot make
-    /// this wait: our end of the connection never waits, and the peer cannot change that.
-    pub fn notify(&self, channel: usize) {
-        for guest in self.lock().iter().filter(|guest| guest.channel == channel) {
-            // It fails if earlier notices were not read, or the peer is gone.
-            let _ = (&*guest.stream).write(&[1]);
-        }
+    /// this wait: our end of the connection never waits, and the peer cannot change that. If the
+    /// ration of a user is used up, it returns when to try again.
+    pub fn notify(&self, channel: usize) -> Option<Instant<Monotonic>> {
+        let guests = self.lock();
+        let of_channel = guests.iter().filter(|guest| guest.channel == channel);
+        of_channel.filter_map(Guest::notify).min()
     }
 }

@@ -53,6 +53,7 @@ pub mod index;
 mod latest;
 mod layout;
 pub mod message;
+mod ration;
 mod realtime;
 mod ring;
 mod separation;

@@ -19,8 +19,9 @@ use tactus_testing::{Need, skip};
 use peer::{ATTACKS, DECENT};
 use victim::{Found, Victim};
 
-/// The user of the peers.
-const NOBODY: u32 = 65534;
+/// The users of hostile peers and of decent ones: what one causes does not affect the other.
+const HOSTILE_USER: u32 = 65534;
+const DECENT_USER: u32 = 65533;
 
 /// Blocks of each kind for an attack, if there is time to compare tails.
 const ROUNDS: u32 = 10;
@@ -32,7 +33,8 @@ fn start(attack: &str, socket: &Path, time: Duration) -> Peer {
     command.env(peer::ATTACK, attack).env(peer::SOCKET, socket);
     command.env(peer::MILLIS, time.as_millis().to_string());
     command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
-    std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
+    let user = if attack == DECENT { DECENT_USER } else { HOSTILE_USER };
+    std::os::unix::process::CommandExt::uid(&mut command, user);
     tactus_sys::process::die_with_parent(&mut command);
     Peer(command.spawn().unwrap())
 }

@@ -17,7 +17,7 @@ use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{affinity, clock, sched, usage};
 use tempfile::TempDir;
 
-use crate::NOBODY;
+use crate::{DECENT_USER, HOSTILE_USER};
 
 /// An item of each channel.
 pub type Item = [u8; 64];
@@ -136,7 +136,8 @@ impl Victim {
         let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), everybody).unwrap();
         let mut offers = Broker::builder(socket(folder.path()))
-            .allow_user(NOBODY)
+            .allow_user(HOSTILE_USER)
+            .allow_user(DECENT_USER)
             .require_other_user()
             .priority(priority(79))
             .cpus(broker)

@@ -11,7 +11,11 @@ use std::time::Duration;
 
 use tactus_fifo::message::{Request, Role, VERSION};
 use tactus_fifo::{Broker, FifoReader, Introduced, Sender, introduce};
+use tactus_model::time::Nanos;
+use tactus_sys::clock;
 use tactus_sys::peer_memory::WritableWords;
+use tactus_sys::poller::{Interest, Poller};
+use tactus_testing::{Need, skip};
 
 use crate::{Place, eventually, reader, writer};
 
@@ -227,4 +231,59 @@ fn a_reader_that_ignores_notices_does_not_hold_the_broker() {
     assert_eq!(reader.try_read(), Ok(None));
     other.try_push(&1).unwrap();
     assert_eq!(reader.read(), Ok(1));
+}
+
+/// Makes many epolls wait for a stream, as far as the limit of open files permits.
+fn epolls(stream: &UnixStream) -> Vec<Poller> {
+    let _ = tactus_sys::process::raise_open_files_limit();
+    let one = || {
+        let poller = Poller::new().ok()?;
+        poller.add(stream, 0, Interest::READ).ok().map(|()| poller)
+    };
+    std::iter::from_fn(one).take(12_000).collect()
+}
+
+/// The least CPU time of a write to a socket for which so many epolls wait.
+fn write_time() -> (Nanos, usize) {
+    let (mut near, far) = UnixStream::pair().unwrap();
+    let pollers = epolls(&far);
+    let write = |_| {
+        let before = clock::thread_cpu_time();
+        near.write_all(&[1]).unwrap();
+        clock::thread_cpu_time() - before
+    };
+    ((0..8).map(write).min().unwrap_or_default(), pollers.len())
+}
+
+#[test]
+fn a_peer_with_many_epolls_gets_few_notices_and_all_items() {
+    let (slow, count) = write_time();
+    if slow < Nanos::from_micros(400) {
+        return skip(Need::Machine, format!("a notice that {count} epolls make slow"));
+    }
+    let place = Place::new();
+    let mut offers = place.offers();
+    let mut sender = offers.fifo_out::<u64>("numbers", 1024).unwrap();
+    let mut other = offers.fifo_out::<u64>("other", 4).unwrap();
+    let _broker = offers.start().unwrap();
+    let (mut stream, words) = open(&place.socket, Role::ReadFifo, 8);
+    let pollers = epolls(&stream);
+    words.words()[1].store(1, Ordering::Release);
+    // All notices together would take a multiple of the credit, which is 10 ms.
+    let offered = Nanos::from_millis(100).div_floor(slow);
+    for index in 0..offered {
+        words.words()[0].store(index, Ordering::Release);
+        sender.try_push(&index).unwrap();
+        std::thread::sleep(Duration::from_nanos(2 * slow.as_nanos()));
+    }
+    stream.set_nonblocking(true).unwrap();
+    let notices = stream.read(&mut [0; 1024]).unwrap() as u64;
+    assert!((1..=offered / 2).contains(&notices), "{notices} of {offered}");
+    drop((stream, pollers));
+    // The ration delays notices only.
+    let mut next = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers").ok());
+    assert_eq!((next.try_read(), sender.counts().pushed), (Ok(Some(offered - 1)), offered));
+    let mut reader = FifoReader::<u64>::open(&place.socket, "other").unwrap();
+    other.try_push(&1).unwrap();
+    assert_eq!(reader.try_read(), Ok(Some(1)));
 }
