@@ -89,9 +89,6 @@ pub struct Verified {
     pub failure: Option<Error>,
 }
 
-/// The rounds of a measurement, unless the user says otherwise.
-pub const USUAL_ROUNDS: u32 = 6;
-
 /// The frames of the real pipeline after each round, unless the user says otherwise: some seconds.
 pub fn usual_frames(graph: &Graph) -> u32 {
     const SPAN: [Nanos; 2] = [Nanos::from_secs(1), Nanos::from_secs(5)];

@@ -212,6 +212,9 @@ impl PartsPlan {
     }
 }
 
+/// The rounds of a pipeline that is measured in full: over a thousand frames of the slowest one.
+const PIPELINE_ROUNDS: u32 = 24;
+
 /// The pipeline of a part.
 fn graph_of(part: &Part) -> Result<Graph> {
     model::pipeline(&part.experiment)?.graph(&Layer::default()).or_internal()
@@ -244,7 +247,7 @@ fn chosen(paper: &Paper, wanted: &[String]) -> Result<Vec<usize>> {
 fn planned(part: &Part, wanted: &Wanted, seed: u64) -> Result<Plan> {
     let in_guests = !wanted.kernels.is_empty();
     if part.pipeline {
-        let rounds = if wanted.full { model::USUAL_ROUNDS } else { part.quick.rounds };
+        let rounds = if wanted.full { PIPELINE_ROUNDS } else { part.quick.rounds };
         return Ok(model::plan(&graph_of(part)?, rounds, seed));
     }
     let name = part.experiment_in(in_guests);
@@ -328,6 +331,20 @@ mod tests {
         let mut own = plans[0].plan.clone();
         own.rounds += 1;
         assert_eq!(form(part, &own), Form::Own);
+    }
+
+    #[test]
+    fn a_pipeline_is_planned_on_this_machine_only() {
+        let parts = ["display", "timing-model"].map(str::to_owned);
+        let names = |parts: &[String], kernels: &[&str]| -> Result<Vec<String>> {
+            let study = Study::of("mach-testbed", parts)?;
+            let kernels = kernels.iter().map(ToString::to_string).collect();
+            let plans = study.plans(&Wanted { kernels, ..Wanted::default() })?;
+            Ok(plans.into_iter().map(|plan| plan.plan.name).collect())
+        };
+        assert_eq!(names(&parts, &["debian-cloud"]).unwrap(), ["papers/display"]);
+        let error = names(&parts[1..], &["debian-cloud"]).unwrap_err();
+        assert_eq!(error.hint(), Some("leave out --kernel"));
     }
 
     #[test]
