@@ -254,7 +254,7 @@ mod tests {
     fn rare_long_parts_give_the_chance_of_a_miss() {
         let rare = |round: u64| {
             (0..1000)
-                .map(|k| Nanos::from_micros(if (k + round) % 20 == 0 { 900 } else { 20 }))
+                .map(|k| Nanos::from_micros(if (k + round).is_multiple_of(20) { 900 } else { 20 }))
                 .collect()
         };
         let (graph, samples) = line_with(Samples::new((0..5).map(rare)));

@@ -40,7 +40,7 @@ use crate::interrupt_cost::{InterruptCost, interrupt_costs};
 use crate::modes::{Modes, deviation, median_of};
 
 /// What the operations of a run cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunCosts {
     /// The duration of a getppid(2) call, in nanoseconds: the median of the calibrations of all
     /// batches. `None` without batches.
@@ -618,6 +618,7 @@ pub(crate) mod tests {
             noise_floor: noise_floor(&of_processes_ns),
             of_processes_ns,
             contamination: Contamination::default(),
+            clock: None,
             clean_ns: Some(cost),
             by_mode_ns: None,
         };

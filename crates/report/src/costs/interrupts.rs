@@ -120,7 +120,7 @@ mod tests {
 
     #[track_caller]
     fn check(interrupts: Vec<InterruptCost>, expected: &str) {
-        let costs = RunCosts { system_call_ns: None, modes: None, rows: Vec::new(), interrupts };
+        let costs = RunCosts { interrupts, ..RunCosts::default() };
         let found = finding(&costs).unwrap_or_default();
         assert!(found.contains(expected) && found.is_empty() == expected.is_empty(), "{found}");
     }

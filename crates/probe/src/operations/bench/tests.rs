@@ -10,6 +10,7 @@ use tactus_sys::sleep::Nanosleep;
 use tactus_testing::{Need, skip};
 
 use super::*;
+use crate::operations::ShortestSleeps;
 
 fn cost(settings: &str) -> CostProbe {
     let text = format!("[settings]\nprobe = \"cost\"\n{settings}");
