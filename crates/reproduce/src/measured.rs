@@ -152,7 +152,13 @@ impl Measured {
         }
     }
 
-    pub(crate) fn number(&mut self, measure: Measure, cell: &str, statistic: Statistic, number: f64) {
+    pub(crate) fn number(
+        &mut self,
+        measure: Measure,
+        cell: &str,
+        statistic: Statistic,
+        number: f64,
+    ) {
         let numbers = self.numbers.entry((measure, cell.to_owned())).or_default();
         numbers.push((statistic, number));
     }

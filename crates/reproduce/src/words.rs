@@ -271,9 +271,7 @@ impl View<'_> {
             | Draw::Densities
             | Draw::Quanta
             | Draw::Use
-            | Draw::Figures => {
-                cell.to_owned()
-            }
+            | Draw::Figures => cell.to_owned(),
             Draw::Players => self.graph.title.clone(),
             Draw::Billing { .. } => {
                 let mut title = self.graph.title.chars();
