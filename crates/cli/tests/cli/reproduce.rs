@@ -194,8 +194,6 @@ fn a_prediction_without_real_frames_leaves_claims_about_them_open() {
     let claims = result["parts"][4]["claims"].as_array().unwrap();
     let reasons: Vec<&str> = claims.iter().filter_map(|claim| claim["reason"].as_str()).collect();
     assert!(claims.len() > reasons.len(), "the prediction alone decides some: {line}");
-    assert!(!reasons.is_empty());
-    for reason in reasons {
-        assert!(reason.starts_with("measured: the stored run has no frames"), "{reason}");
-    }
+    let open = "measured: the stored run has no frames";
+    assert!(reasons.iter().any(|reason| reason.starts_with(open)), "{reasons:?}");
 }
