@@ -5,12 +5,15 @@ mod runs;
 use tactus_lab::shipped;
 use tactus_model::address::Address;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
+use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
+use tactus_pipeline::Graph;
 use tactus_reproduce::{Form, PAPERS, Paper, Part, find};
 use tactus_store::Store;
 
 use crate::error::OrError;
 use crate::measure::{self, CarriedOut, GuestSettings, Listener};
+use crate::model::{self, Verified};
 use crate::plan::new_seed;
 use crate::{Error, ErrorKind, Places, Result, Subject};
 
@@ -52,6 +55,8 @@ pub struct PartsPlan {
     parts: Vec<usize>,
     /// The plan.
     pub plan: Plan,
+    /// The pipeline that runs after each round of it.
+    graph: Option<Graph>,
 }
 
 /// The next plan to measure.
@@ -78,23 +83,32 @@ impl Study {
         Ok(Self { paper, parts })
     }
 
-    /// The plans to measure. Parts that one run can cover share a plan.
+    /// The plans to measure. Parts that one run can cover share a plan. Pipelines are not measured in
+    /// guests.
     ///
     /// # Errors
-    /// A kernel is wrong, or this machine is named as a guest.
+    /// A kernel is wrong, this machine is named as a guest, or no part can be measured in guests.
     pub fn plans(&self, wanted: &Wanted) -> Result<Vec<PartsPlan>> {
         if wanted.kernels.iter().any(|kernel| kernel == "host") {
             return Err(Error::usage("a paper is measured on this machine or in guests, not both")
                 .with_hint("leave out the kernel `host`"));
         }
         let mut plans: Vec<PartsPlan> = Vec::new();
-        for &number in &self.parts {
+        let in_guests = !wanted.kernels.is_empty();
+        let is_measured = |number: &&usize| !(in_guests && self.paper.parts[**number].pipeline);
+        for &number in self.parts.iter().filter(is_measured) {
             let seed = wanted.seed.unwrap_or_else(new_seed);
-            let plan = planned(&self.paper.parts[number], wanted, seed)?;
+            let part = &self.paper.parts[number];
+            let graph = part.pipeline.then(|| runnable_graph(part)).transpose()?;
+            let plan = planned(part, wanted, seed)?;
             match plans.iter_mut().find(|known| covers(&known.plan, &plan)) {
                 Some(known) => known.parts.push(number),
-                None => plans.push(PartsPlan { parts: vec![number], plan }),
+                None => plans.push(PartsPlan { parts: vec![number], plan, graph }),
             }
+        }
+        if plans.is_empty() {
+            return Err(Error::usage("pipelines are measured on this machine only")
+                .with_hint("leave out --kernel"));
         }
         Ok(plans)
     }
@@ -115,9 +129,17 @@ impl Study {
         let mut taken = Vec::new();
         for number in 0..plans.len() {
             on_next(&self.next(plans, number));
-            let PartsPlan { parts, plan } = &plans[number];
-            let CarriedOut { run, status } =
-                measure::new_run(places, store, plan, guests, listener)?;
+            let PartsPlan { parts, plan, graph } = &plans[number];
+            let (CarriedOut { run, status }, verified) = match graph {
+                Some(graph) => {
+                    let frames = model::usual_frames(graph);
+                    model::measure(places, store, (graph, plan), Some(frames), listener)?
+                }
+                None => {
+                    let done = measure::new_run(places, store, plan, guests, listener)?;
+                    (done, Verified::default())
+                }
+            };
             if !status.has_ended() {
                 let reason = format!("{run} is not complete; finished turns are kept");
                 let hint = format!(
@@ -126,11 +148,11 @@ impl Study {
                 );
                 return Err(Error::new(ErrorKind::Interrupted, reason).with_hint(hint));
             }
-            taken.push((parts, run));
+            taken.push((parts, run, verified));
         }
         let mut runs = PartRuns::none(&self.paper);
-        for (parts, run) in taken {
-            runs.put(Subject::stored(store, &run)?, parts);
+        for (parts, run, verified) in taken {
+            runs.put(Subject::stored(store, &run)?, verified, parts);
         }
         Ok(runs)
     }
@@ -143,7 +165,7 @@ impl Study {
             parts: plans[number].parts.iter().map(name).collect(),
             done: parts_of(&plans[..number]),
             of: parts_of(plans),
-            left: plans[number..].iter().map(|next| next.plan.estimate(&next.plan.turns())).sum(),
+            left: plans[number..].iter().map(PartsPlan::estimate).sum(),
         }
     }
 
@@ -156,7 +178,7 @@ impl Study {
         for name in names {
             let subject = Subject::stored(store, &store.find(name.whole_run()?)?)?;
             let parts = self.parts_of(&subject)?;
-            runs.put(subject, &parts);
+            runs.put(subject, Verified::default(), &parts);
         }
         Ok(runs)
     }
@@ -181,6 +203,28 @@ impl Study {
     }
 }
 
+impl PartsPlan {
+    /// How long it takes.
+    fn estimate(&self) -> Nanos {
+        let frames = |graph: &Graph| graph.period.saturating_mul(model::usual_frames(graph).into());
+        let of_round = self.graph.as_ref().map_or(Nanos::ZERO, frames);
+        self.plan.estimate(&self.plan.turns()) + of_round.saturating_mul(self.plan.rounds.into())
+    }
+}
+
+/// The rounds of a pipeline that is measured in full: over a thousand frames of the slowest one.
+const PIPELINE_ROUNDS: u32 = 24;
+
+/// The pipeline of a part.
+fn graph_of(part: &Part) -> Result<Graph> {
+    model::pipeline(&part.experiment)?.graph(&Layer::default()).or_internal()
+}
+
+/// The pipeline of a part, if this machine has the CPUs for it.
+fn runnable_graph(part: &Part) -> Result<Graph> {
+    model::graph(&model::pipeline(&part.experiment)?, &Layer::default())
+}
+
 /// The numbers of the named parts; all parts if none is named.
 fn chosen(paper: &Paper, wanted: &[String]) -> Result<Vec<usize>> {
     let names: Vec<&str> = paper.parts.iter().map(|part| part.name.as_str()).collect();
@@ -202,6 +246,10 @@ fn chosen(paper: &Paper, wanted: &[String]) -> Result<Vec<usize>> {
 /// The plan for a part.
 fn planned(part: &Part, wanted: &Wanted, seed: u64) -> Result<Plan> {
     let in_guests = !wanted.kernels.is_empty();
+    if part.pipeline {
+        let rounds = if wanted.full { PIPELINE_ROUNDS } else { part.quick.rounds };
+        return Ok(model::plan(&graph_of(part)?, rounds, seed));
+    }
     let name = part.experiment_in(in_guests);
     let text = shipped::find(name)
         .ok_or_else(|| format!("the experiment {name} is not shipped"))
@@ -283,6 +331,20 @@ mod tests {
         let mut own = plans[0].plan.clone();
         own.rounds += 1;
         assert_eq!(form(part, &own), Form::Own);
+    }
+
+    #[test]
+    fn a_pipeline_is_planned_on_this_machine_only() {
+        let parts = ["display", "timing-model"].map(str::to_owned);
+        let names = |parts: &[String], kernels: &[&str]| -> Result<Vec<String>> {
+            let study = Study::of("mach-testbed", parts)?;
+            let kernels = kernels.iter().map(ToString::to_string).collect();
+            let plans = study.plans(&Wanted { kernels, ..Wanted::default() })?;
+            Ok(plans.into_iter().map(|plan| plan.plan.name).collect())
+        };
+        assert_eq!(names(&parts, &["debian-cloud"]).unwrap(), ["papers/display"]);
+        let error = names(&parts[1..], &["debian-cloud"]).unwrap_err();
+        assert_eq!(error.hint(), Some("leave out --kernel"));
     }
 
     #[test]

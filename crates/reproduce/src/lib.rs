@@ -14,6 +14,7 @@ pub mod claim;
 pub mod condition;
 pub mod measured;
 pub mod paper;
+pub mod pipeline;
 pub mod quantity;
 mod rows;
 mod shipped;

@@ -31,7 +31,7 @@ pub struct Measured {
     numbers: BTreeMap<(Measure, String), Vec<(Statistic, f64)>>,
     served: BTreeMap<String, Vec<Served>>,
     accounts: BTreeMap<String, Account>,
-    withheld: BTreeMap<String, String>,
+    pub(crate) withheld: BTreeMap<String, String>,
     /// The CPU time over time in the first measurement of each cell.
     used: BTreeMap<String, UseOverTime>,
     /// The same results round by round; empty within a round.
@@ -152,7 +152,13 @@ impl Measured {
         }
     }
 
-    fn number(&mut self, measure: Measure, cell: &str, statistic: Statistic, number: f64) {
+    pub(crate) fn number(
+        &mut self,
+        measure: Measure,
+        cell: &str,
+        statistic: Statistic,
+        number: f64,
+    ) {
         let numbers = self.numbers.entry((measure, cell.to_owned())).or_default();
         numbers.push((statistic, number));
     }
@@ -281,7 +287,15 @@ impl Measured {
     fn operation(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
         let Some(probe) = cell.probe.cost() else { return };
         let Some(cost) = CostSummary::of(probe, measurements, None) else { return };
-        let rate = probe.moved().map(|moved| moved.get() as f64 / cost.typical_ns * 1e9);
+        let (family, moved) = (probe.operation.traits().family, probe.moved());
+        let rate = moved.and_then(|moved| cost.bytes_per_second(family, moved));
+        // All that was not idle, if that was counted.
+        let cpu = cost.used_ns.or(cost.cpu_ns);
+        let per_megabyte = cpu.zip(moved).map(|(cpu, moved)| cpu / moved.get() as f64 * 1e6);
+        let share = match cost.used_ns {
+            Some(used) => Some(used / cost.mean_ns),
+            None => cost.cpu_ns.map(|cpu| cpu / cost.typical_ns),
+        };
         let hop = probe.operation.has_partner().then_some(cost.typical_ns / 2.0);
         for (statistic, number) in [
             (Statistic::Samples, Some(cost.samples as f64)),
@@ -291,9 +305,11 @@ impl Measured {
             (Statistic::Percentile(99.0), cost.p99_ns),
             (Statistic::Max, Some(cost.max_ns)),
             (Statistic::Hop, hop),
-            (Statistic::Bandwidth, rate.filter(|rate| rate.is_finite())),
+            (Statistic::Bandwidth, rate),
+            (Statistic::CpuPerMegabyte, per_megabyte),
+            (Statistic::Use, share),
         ] {
-            if let Some(number) = number {
+            if let Some(number) = number.filter(|number| number.is_finite()) {
                 self.number(Measure::OperationCost, name, statistic, number);
             }
         }

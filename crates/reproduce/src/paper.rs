@@ -39,8 +39,12 @@ pub struct Paper {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// The shipped experiment that measures it.
+    /// The shipped experiment that measures it, or the shipped pipeline.
     pub experiment: String,
+    /// Whether it is a pipeline, whose frames are predicted from measured operations and then
+    /// measured, on this machine only. Its cells are those of [`pipeline`](crate::pipeline).
+    #[serde(default)]
+    pub pipeline: bool,
     /// What is measured and how it differs from the paper, in sentences.
     pub about: String,
     /// The minimum number of samples to judge a claim.
@@ -143,6 +147,8 @@ pub enum Draw {
     Quanta,
     /// The CPU time that a task used over time, a panel for each cell.
     Use,
+    /// Nothing but a table of the figures.
+    Figures,
     /// Ticks billed over the length of each effective quantum, a panel for each program.
     Billing {
         /// The rate of the ticks simulated on the recording; `None` for the kernel's own ticks.

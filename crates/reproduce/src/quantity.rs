@@ -39,8 +39,11 @@ pub enum Measure {
     /// From the entry of the clock's interrupt handler to its exit, as recorded on the measured CPUs
     /// (the same, Table 1).
     HandlerTime,
-    /// A measured operation: a system call, a round trip, a copy (the same, Table 2).
+    /// A measured operation: a system call, a round trip, a copy (the same, Table 2); a message, a
+    /// read, an image (Dannenberg and others 1993, sections 8 to 10).
     OperationCost,
+    /// From the due time of a frame of a pipeline to its end (the same, section 11).
+    FrameTime,
     /// From the due time of a burst of packets to the kernel's stamp of its last packet at the
     /// receiver (Mercer, Zelenka and Rajkumar 1994, Figure 5).
     BurstDelivery,
@@ -76,6 +79,7 @@ impl Measure {
             ],
             Self::HandlerTime => &[Samples, Min, Median, Percentile(99.0), Max, Average, Deviation],
             Self::OperationCost => &[Samples, Min, Median, Percentile(99.0)],
+            Self::FrameTime => &[Samples, Median, Percentile(90.0), Percentile(99.0)],
             Self::BurstDelivery => &[Samples, Median, Percentile(99.0), Max, Statistic::Use],
         }
     }
@@ -96,6 +100,7 @@ impl fmt::Display for Measure {
             Self::SortTime => "sort duration",
             Self::HandlerTime => "clock interrupt handler",
             Self::OperationCost => "operation cost",
+            Self::FrameTime => "frame time",
             Self::BurstDelivery => "burst delivery",
         })
     }
@@ -132,7 +137,8 @@ impl fmt::Display for Transfers {
 /// `billed` and `missed` (the same for the kernel's own ticks, at any rate),
 /// `sorted` (numbers per second), `overhead` (a share), `tick cost` (a duration),
 /// `interrupt cost` and `two-rate cost` (durations), `slowdown` (a share),
-/// `hop` (a duration), `bandwidth` (bytes per second).
+/// `hop` (a duration), `bandwidth` (bytes per second),
+/// `cpu per MB` (a duration).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The minimum.
@@ -165,7 +171,7 @@ pub enum Statistic {
     Expected,
     /// Effective quanta per second.
     Quanta,
-    /// CPU time used, as a share of one CPU.
+    /// CPU time used, as a share of one CPU. For an operation, that of the time it takes.
     Use,
     /// The time billed by ticks of this rate, over the time used. If timers expire only at the
     /// kernel's ticks, these are the kernel's own and no other rate is available; otherwise
@@ -196,6 +202,8 @@ pub enum Statistic {
     Hop,
     /// Bytes moved per second.
     Bandwidth,
+    /// CPU time of an operation per million bytes moved.
+    CpuPerMegabyte,
 }
 
 /// The kind of a number, which decides its format.
@@ -248,7 +256,8 @@ impl Statistic {
             | Self::TwoRateCost
             | Self::Slowdown
             | Self::Hop
-            | Self::Bandwidth => None,
+            | Self::Bandwidth
+            | Self::CpuPerMegabyte => None,
         }
     }
 
@@ -264,7 +273,8 @@ impl Statistic {
             | Self::TickCost
             | Self::InterruptCost
             | Self::TwoRateCost
-            | Self::Hop => Kind::Length,
+            | Self::Hop
+            | Self::CpuPerMegabyte => Kind::Length,
             Self::Bandwidth => Kind::ByteRate,
             Self::Within(_)
             | Self::Beyond(_)
@@ -323,6 +333,7 @@ impl fmt::Display for Statistic {
             Self::Slowdown => f.pad("slowdown"),
             Self::Hop => f.pad("hop"),
             Self::Bandwidth => f.pad("bandwidth"),
+            Self::CpuPerMegabyte => f.pad("cpu per MB"),
         }
     }
 }
@@ -330,7 +341,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead, tick cost, interrupt cost, two-rate cost, slowdown, hop or bandwidth"
+    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead, tick cost, interrupt cost, two-rate cost, slowdown, hop, bandwidth or cpu per MB"
 )]
 pub struct NotAStatistic(String);
 
@@ -365,6 +376,7 @@ impl FromStr for Statistic {
             "slowdown" => Self::Slowdown,
             "hop" => Self::Hop,
             "bandwidth" => Self::Bandwidth,
+            "cpu per MB" => Self::CpuPerMegabyte,
             _ => {
                 let rate = |text: &str| text.parse().map_err(|_| wrong());
                 if let Some(length) = text.strip_prefix("within ") {

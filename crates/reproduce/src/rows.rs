@@ -17,6 +17,7 @@ impl<'a> Row<'a> {
             | Measure::SortTime
             | Measure::HandlerTime
             | Measure::OperationCost
+            | Measure::FrameTime
             | Measure::BurstDelivery => self.measure.to_string(),
             Measure::InterruptAcknowledge | Measure::ContextSwitch => {
                 format!("{}, {}", self.measure, self.transfers)

@@ -5,10 +5,11 @@ use tactus_model::text::UnknownWord;
 use crate::paper::{BadPaper, Paper};
 
 /// Names and data files of the papers that come with the program.
-pub const PAPERS: [(&str, &str); 4] = [
+pub const PAPERS: [(&str, &str); 5] = [
     ("address-spaces", include_str!("../../../papers/address-spaces.toml")),
     ("clock-resolution", include_str!("../../../papers/clock-resolution.toml")),
     ("latency-method", include_str!("../../../papers/latency-method.toml")),
+    ("mach-testbed", include_str!("../../../papers/mach-testbed.toml")),
     ("reserves", include_str!("../../../papers/reserves.toml")),
 ];
 

@@ -29,6 +29,7 @@ impl Statistic {
             Self::Expected => "closed form".to_owned(),
             Self::Quanta => "quanta/s".to_owned(),
             Self::Use => "CPU time".to_owned(),
+            Self::CpuPerMegabyte => "CPU time/MB".to_owned(),
             Self::Sorted => "numbers/s".to_owned(),
             Self::Within(length) => format!("within {}", format::axis_length(length)),
             Self::Beyond(length) => format!("over {}", format::axis_length(length)),
@@ -266,9 +267,11 @@ impl View<'_> {
     pub fn title_across(&self) -> String {
         let cell = self.rows.first().map_or("", |row| row.cell);
         match self.graph.draw {
-            Draw::Percentiles { .. } | Draw::Densities | Draw::Quanta | Draw::Use => {
-                cell.to_owned()
-            }
+            Draw::Percentiles { .. }
+            | Draw::Densities
+            | Draw::Quanta
+            | Draw::Use
+            | Draw::Figures => cell.to_owned(),
             Draw::Players => self.graph.title.clone(),
             Draw::Billing { .. } => {
                 let mut title = self.graph.title.chars();

@@ -100,11 +100,7 @@ pub struct CostRow {
 impl CostRow {
     /// The bytes moved per second; `None` if it moves none. For files it is that of whole passes.
     pub fn bytes_per_second(&self) -> Option<f64> {
-        let nanos = match self.family {
-            Family::File => self.cost.mean_ns,
-            _ => self.cost.typical_ns,
-        };
-        self.moved.filter(|_| nanos > 0.0).map(|bytes| bytes.get() as f64 / nanos * 1e9)
+        self.cost.bytes_per_second(self.family, self.moved?)
     }
 
     /// The operation.
@@ -348,6 +344,18 @@ impl CostSummary {
             clean_ns: medians(&|batch| !guard.is_contaminated(batch)),
             by_mode_ns,
         })
+    }
+}
+
+impl CostSummary {
+    /// The rate of operations that move these bytes; `None` if they take no time. For files it is that
+    /// of whole passes.
+    pub fn bytes_per_second(&self, family: Family, moved: Bytes) -> Option<f64> {
+        let nanos = match family {
+            Family::File => self.mean_ns,
+            _ => self.typical_ns,
+        };
+        (nanos > 0.0).then(|| moved.get() as f64 / nanos * 1e9)
     }
 }
 

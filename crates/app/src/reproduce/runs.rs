@@ -14,29 +14,33 @@ use tactus_reproduce::{
     InGuest, Measured, Paper, Part, PartFound, Recorded, Reproduction, StudyRun,
 };
 
-use super::form;
+use super::{form, graph_of};
 use crate::error::OrError;
 use crate::explain::{probe_tasks, tracing_cost_of_run};
 use crate::measure::require_end;
+use crate::model::{self, Verified};
 use crate::{Error, Result, Subject, recording};
 
 /// The runs that cover the parts of a paper.
 #[derive(Debug)]
 pub struct PartRuns<'s> {
     subjects: Vec<Subject<'s>>,
+    /// The real pipelines of the same runs.
+    verified: Vec<Verified>,
     /// The index of the run of each part of the paper.
     of_parts: Vec<Option<usize>>,
 }
 
 impl<'s> PartRuns<'s> {
     pub(super) fn none(paper: &Paper) -> Self {
-        Self { subjects: Vec::new(), of_parts: vec![None; paper.parts.len()] }
+        Self { subjects: Vec::new(), verified: Vec::new(), of_parts: vec![None; paper.parts.len()] }
     }
 
-    /// Sets the run of some parts.
-    pub(super) fn put(&mut self, subject: Subject<'s>, parts: &[usize]) {
+    /// Sets the run of some parts, and what the real pipeline did.
+    pub(super) fn put(&mut self, subject: Subject<'s>, verified: Verified, parts: &[usize]) {
         parts.iter().for_each(|&part| self.of_parts[part] = Some(self.subjects.len()));
         self.subjects.push(subject);
+        self.verified.push(verified);
     }
 
     /// The name of the run of the first part that has one.
@@ -72,7 +76,14 @@ impl<'s> PartRuns<'s> {
     pub fn study_runs(&self, paper: &Paper) -> Result<Vec<Vec<StudyRun<'_>>>> {
         let parts = paper.parts.iter().enumerate();
         let runs = parts.map(|(number, part)| {
-            self.of(number).map_or(Ok(Vec::new()), |subject| study_runs(part, subject))
+            let Some(index) = self.of_parts.get(number).copied().flatten() else {
+                return Ok(Vec::new());
+            };
+            let (subject, verified) = (&self.subjects[index], &self.verified[index]);
+            match part.pipeline {
+                true => pipeline_run(part, subject, verified),
+                false => study_runs(part, subject),
+            }
         });
         runs.collect()
     }
@@ -122,6 +133,22 @@ pub(super) fn guests(plan: &Plan) -> Vec<&Guest> {
         }
     }
     guests
+}
+
+/// The prediction for a pipeline, and its real frames if it ran.
+fn pipeline_run<'r>(
+    part: &Part,
+    subject: &'r Subject<'_>,
+    verified: &Verified,
+) -> Result<Vec<StudyRun<'r>>> {
+    let graph = graph_of(part)?;
+    let header = &subject.run().header;
+    let prediction = model::predict(subject, &graph, header.plan.seed)?.prediction;
+    let comparison = model::compare(subject, &graph, &prediction, verified)?;
+    let missing = verified.failure.as_ref().map(ToString::to_string);
+    let measured =
+        Measured::of_pipeline(graph.budget, &prediction, comparison.as_ref(), missing.as_deref());
+    Ok(vec![StudyRun { run: &header.id, guest: None, facts: &header.facts_before, measured }])
 }
 
 /// The results of a part in a run, one for each machine: this one, or guests.

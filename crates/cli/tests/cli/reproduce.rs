@@ -162,3 +162,38 @@ fn needs_root_bursts_through_a_relay_are_compared_with_the_paper() {
     assert!(std::fs::read_to_string(page).unwrap().contains("CPU use over time: relay (d)"));
     tactus.require_nothing_left();
 }
+
+#[test]
+fn costs_of_operations_are_compared_with_those_of_a_paper() {
+    let tactus = Tactus::new();
+    let short = ["--rounds", "1", "--duration", "20ms", "--no-page"];
+    tactus.succeed(&[&["measure", "papers/memory-transfer"][..], &short].concat());
+    let from = ["reproduce", "mach-testbed", "--from", "last", "--json", "--no-page"];
+    let line = tactus.succeed(&from);
+    let result: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    let part = &result["parts"][1];
+    assert_eq!(part["name"], "memory-transfer");
+    let rows = part["tables"][0]["rows"].as_array().unwrap();
+    for row in rows {
+        let figure = &row["figures"][0];
+        assert_eq!(figure["statistic"], "bandwidth");
+        assert!(figure["here"].as_f64().is_some_and(|rate| rate > 0.0), "{row}");
+    }
+}
+
+#[test]
+fn a_prediction_without_real_frames_leaves_claims_about_them_open() {
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+        return skip(Need::Machine, "one CPU");
+    }
+    let tactus = Tactus::new();
+    tactus.succeed(&["model", "video-1993", "--rounds", "1"]);
+    let from = ["reproduce", "mach-testbed", "--from", "last", "--json", "--no-page"];
+    let line = tactus.succeed(&from);
+    let result: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    let claims = result["parts"][4]["claims"].as_array().unwrap();
+    let reasons: Vec<&str> = claims.iter().filter_map(|claim| claim["reason"].as_str()).collect();
+    assert!(claims.len() > reasons.len(), "the prediction alone decides some: {line}");
+    let open = "measured: the stored run has no frames";
+    assert!(reasons.iter().any(|reason| reason.starts_with(open)), "{reasons:?}");
+}

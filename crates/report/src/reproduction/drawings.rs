@@ -29,6 +29,7 @@ pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<Str
         }
         Draw::Quanta => quanta(view),
         Draw::Use => uses(view),
+        Draw::Figures => Vec::new(),
         Draw::Billing { rate } => billing(view, rate),
     }
 }
