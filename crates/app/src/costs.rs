@@ -1,5 +1,6 @@
 //! What operations cost on this machine.
 
+use tactus_model::cell::Cell;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::run::Run;
 use tactus_stats::costs::RunCosts;
@@ -7,16 +8,18 @@ use tactus_stats::costs::RunCosts;
 use crate::{Error, ErrorKind, Result};
 
 /// The plan that measures the shipped operations, or with `is_quick` a few of them. If `overrides`
-/// choose operations, it measures nothing else.
+/// choose operations, it measures nothing else, and without a load unless they choose one.
 ///
 /// # Errors
 /// The settings contradict each other.
 pub fn plan(is_quick: bool, overrides: Overrides) -> Result<Plan> {
     let name = if is_quick { "costs-quick" } else { "costs" };
-    let are_chosen = overrides.settings.values("operation").is_some();
+    let is_given = |setting: &str| overrides.settings.values(setting).is_some();
+    let (are_chosen, is_loaded) = (is_given("operation"), is_given("load"));
     let mut plan = crate::plan::plan(Some(name), overrides, None)?;
     if are_chosen {
-        plan.cells.retain(|cell| cell.probe.cost().is_some());
+        let is_wanted = |cell: &Cell| is_loaded || cell.load.load.is_idle();
+        plan.cells.retain(|cell| cell.probe.cost().is_some() && is_wanted(cell));
     }
     Ok(plan)
 }
@@ -38,7 +41,6 @@ pub fn of(run: &Run) -> Result<RunCosts> {
 
 #[cfg(test)]
 mod tests {
-    use tactus_model::cell::Cell;
     use tactus_model::cost::Operation;
 
     use super::*;

@@ -117,8 +117,12 @@ fn require_memory(cell: &Cell, total: Bytes) -> Result<()> {
     let sizes = [(Parameter::Size, cost.size), (Parameter::WorkingSet, cost.working_set)];
     let largest = sizes.into_iter().filter(|(parameter, _)| cost.operation.takes(parameter.word()));
     let (setting, size) = largest.max_by_key(|(_, size)| *size).unwrap_or(sizes[0]);
-    // Each size is taken twice.
-    let fits = Bytes::new(1 << (most.get() / 4).max(1).ilog2());
+    let memory_with = |size: Bytes| match setting {
+        Parameter::Size => CostProbe { size, ..cost.clone() }.memory(),
+        _ => CostProbe { working_set: size, ..cost.clone() }.memory(),
+    };
+    let smaller = (0..=size.get().max(1).ilog2()).rev().map(|bit| Bytes::new(1 << bit));
+    let fits = smaller.into_iter().find(|size| memory_with(*size) <= most).unwrap_or(Bytes::new(1));
     let reason = format!(
         "{setting} = \"{size}\": {} would use {} MB of memory, and operations may use half of this machine's {} MB",
         cost.operation,

@@ -53,7 +53,7 @@ impl Repetition {
         self.window.as_nanos() / SAMPLE_MIN.as_nanos() + 1
     }
 
-    /// The most batches there can be.
+    /// The most batches there can be, unless passes over a file end some of them early.
     fn batches_at_most(self) -> usize {
         (self.window.as_nanos() / self.batch.as_nanos() + 1) as usize
     }
@@ -66,6 +66,8 @@ pub(crate) struct Bench {
     operation: Option<Box<dyn Operation>>,
     record: SchedulingRecord,
     batches: TouchedVec<TakenBatch>,
+    /// The most batches; the window ends early when there is no room for another.
+    room: usize,
     idle: Option<IdleCounter>,
 }
 
@@ -112,12 +114,18 @@ impl Bench {
         };
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
-        let batches = TouchedVec::take(repetition.batches_at_most()).map_err(no_memory)?;
+        // The passes over a cold file end batches early.
+        let most = match cost.file.is_cold() && cost.operation.takes("cache") {
+            true => BATCHES_MAX as usize,
+            false => repetition.batches_at_most(),
+        };
+        let batches = TouchedVec::take(most).map_err(no_memory)?;
         Ok(Self {
             repetition,
             operation,
             record: SchedulingRecord::open(cpu),
             batches,
+            room: most,
             idle: site.idle,
         })
     }
@@ -149,7 +157,7 @@ impl Bench {
         // Nothing is due, so on a busy machine the window begins when the task has its CPU.
         let start = clock::now::<C>();
         let (mut taken, mut dropped, mut ended) = (0, 0, Nanos::ZERO);
-        while ended < window {
+        while ended < window && self.batches.len() < self.room {
             operation.prepare_batch()?;
             let calibration = calibrate::<C>();
             let before = Counters::read(&mut self.record, operation, idle, start)?;
@@ -184,7 +192,6 @@ impl Bench {
             let after = Counters::read(&mut self.record, operation, idle, start)?;
             ended = after.at;
             if taken > first {
-                // There is room for as many batches as fit into the window.
                 let found = TakenBatch { samples: [first, taken], calibration, before, after };
                 let _ = self.batches.try_push(found);
             }

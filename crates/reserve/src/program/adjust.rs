@@ -88,8 +88,13 @@ pub fn adjust(process: u32, change: &Change) -> Result<(), NotAdjusted> {
     }
     let exchange = || -> Result<Reply, WireError> {
         stream.set_read_timeout(Some(PATIENCE))?;
-        MessageWriter::new(&stream, MESSAGE).write(change)?;
-        MessageReader::new(BufReader::new(&stream), MESSAGE).read()
+        // Another user's supervisor replies and hangs up without reading.
+        let written = MessageWriter::new(&stream, MESSAGE).write(change);
+        let reply = MessageReader::new(BufReader::new(&stream), MESSAGE).read();
+        if reply.is_err() {
+            written?;
+        }
+        reply
     };
     match exchange()? {
         Reply::Changed => Ok(()),
