@@ -132,7 +132,7 @@ mod tests {
         let differing: Vec<&str> = found.differences.iter().map(|one| one.setting).collect();
         assert_eq!(differing, ["pause", "times"]);
         let pause = &found.differences[0];
-        assert_eq!([&*pause.needed, &*pause.measured], ["1ms", "0s"]);
+        assert_eq!([&*pause.needed, &*pause.measured], ["1ms", "0ns"]);
         assert!(found.differences.iter().all(|one| !one.is_essential()));
         cells.push(graph.cells[step].clone());
         let found = Source { cell: 2, differences: Vec::new(), factor: 1.0 };
