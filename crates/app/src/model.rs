@@ -1,5 +1,6 @@
 //! The timing model of a pipeline: what it needs, what it predicts, and whether that is true.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -7,6 +8,8 @@ use std::time::Duration;
 use tactus_cell::{PipelineMessage, PipelineRequest, PipelineRun};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
+use tactus_model::bytes::Bytes;
+use tactus_model::cost::CostProbe;
 use tactus_model::cpus::CpuChoice;
 use tactus_model::experiment::Plan;
 use tactus_model::limits::PIPELINE_BYTES;
@@ -15,7 +18,8 @@ use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
 use tactus_pipeline::draws::Samples;
 use tactus_pipeline::{
-    Comparison, Conditions, Graph, Measured, Pipeline, Prediction, Source, Span, shipped,
+    Comparison, Conditions, Difference, Graph, Measured, Pipeline, Prediction, Source, Span,
+    shipped,
 };
 use tactus_stats::costs::RunCosts;
 use tactus_store::Store;
@@ -23,6 +27,7 @@ use tactus_wire::Start;
 
 use crate::error::OrError;
 use crate::measure::{CarriedOut, GuestSettings, Listener, new_run};
+use crate::plan::shell_word;
 use crate::{BuildListener, Error, ErrorKind, Places, Result, Subject, files};
 
 /// Reads a pipeline by its shipped name or from a file.
@@ -54,7 +59,8 @@ fn read_file(name: &str) -> Result<String> {
 /// A setting does not fit, or this process may not use as many CPUs.
 pub fn graph(pipeline: &Pipeline, settings: &Layer) -> Result<Graph> {
     let graph = pipeline.graph(settings).map_err(Error::usage)?;
-    crate::plan::require_cpus(&graph.cells, settings)?;
+    crate::plan::require_machine(&graph.cells, settings)?;
+    tactus_sys::memory::total().map_or(Ok(()), |total| require_memory(&graph, total))?;
     let usable = match &graph.cells[graph.wake].policy.cpus {
         CpuChoice::These(cpus) => cpus.len(),
         CpuChoice::All => tactus_sys::affinity::get().or_internal()?.len(),
@@ -66,6 +72,24 @@ pub fn graph(pipeline: &Pipeline, settings: &Layer) -> Result<Graph> {
         return Err(Error::new(ErrorKind::Unavailable, reason).with_hint(hint));
     }
     Ok(graph)
+}
+
+/// Requires that what all stages take at the same time fits into this much memory.
+fn require_memory(graph: &Graph, total: Bytes) -> Result<()> {
+    let of_stages = || graph.stages.iter().map(|stage| (graph.memory_of(stage), stage));
+    let sum = of_stages().fold(0, |sum: u64, (bytes, _)| sum.saturating_add(bytes.get()));
+    let largest = of_stages().max_by_key(|(bytes, _)| *bytes);
+    let Some((most, stage)) = largest.filter(|_| Bytes::new(sum) > CostProbe::memory_max(total))
+    else {
+        return Ok(());
+    };
+    let [sum, most, total] = [sum, most.get(), total.get()].map(|bytes| bytes / 1_000_000);
+    let reason = format!(
+        "the stages would use {sum} MB of memory together, and operations may use half of the {total} MB \
+         of this machine or control group"
+    );
+    let hint = format!("use smaller sizes; stage `{}` has the most, {most} MB", stage.name);
+    Err(Error::usage(reason).with_hint(hint))
 }
 
 /// The plan that measures what a pipeline needs.
@@ -221,17 +245,21 @@ pub struct Foretold {
 /// Predicts from the samples of a run.
 ///
 /// # Errors
-/// The run lacks an operation of the pipeline, or its samples cannot be read.
+/// The run lacks an operation of the pipeline, was measured under another policy or load, or its
+/// samples cannot be read.
 pub fn predict(subject: &Subject<'_>, graph: &Graph, seed: u64) -> Result<Foretold> {
     let available = &subject.run().header.plan.cells;
-    let (mut samples, mut warnings, mut inexact) = (Vec::new(), Vec::new(), Vec::new());
-    for needed in 0..graph.cells.len() {
-        let found = match graph.source(needed, available) {
+    let (mut samples, mut warnings, mut differing) = (Vec::new(), Vec::new(), Vec::new());
+    let sources: Vec<_> =
+        (0..graph.cells.len()).map(|needed| graph.source(needed, available)).collect();
+    require_same_conditions(subject, &sources)?;
+    for (needed, source) in sources.into_iter().enumerate() {
+        let found = match source {
             Some(source) => {
-                if !source.is_exact {
-                    inexact.push(name_of(graph, needed));
-                }
-                samples_of(subject, graph, needed, source)?
+                let samples = samples_of(subject, graph, needed, &source)?;
+                let name = name_of(graph, needed);
+                differing.extend(source.differences.into_iter().map(|one| (name.clone(), one)));
+                samples
             }
             None if needed == graph.wake => {
                 warnings.push(
@@ -245,15 +273,66 @@ pub fn predict(subject: &Subject<'_>, graph: &Graph, seed: u64) -> Result<Foreto
         };
         samples.push(found);
     }
-    if !inexact.is_empty() {
-        warnings.push(format!(
-            "{} measured under other conditions: without the pauses of a period, as often as in a \
-             frame, or under another policy or load. Real stages find colder caches and take \
-             longer. fix: measure with the pipeline, without --run",
-            inexact.join(", ")
-        ));
-    }
+    warnings.extend(sentences(&differing));
     Ok(Foretold { prediction: Prediction::of(graph, &samples, seed), warnings })
+}
+
+/// Requires that what a run measured had the policy and the load of the pipeline.
+fn require_same_conditions(subject: &Subject<'_>, sources: &[Option<Source>]) -> Result<()> {
+    let mut found: Vec<&Difference> = Vec::new();
+    for one in sources.iter().flatten().flat_map(|source| &source.differences) {
+        if one.is_essential() && !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let sentence = |Difference { setting, needed, measured }: &&Difference| {
+        format!("{setting} is `{measured}` in {}, and `{needed}` in the pipeline", subject.id())
+    };
+    let reason = found.iter().map(sentence).collect::<Vec<_>>().join("; ");
+    Err(Error::usage(reason).with_hint(match options_for(&found) {
+        Some(options) => {
+            format!("add {options} to predict for that, or measure: leave --run out")
+        }
+        None => "measure what the pipeline needs: leave --run out".to_owned(),
+    }))
+}
+
+/// The options of `tactus model` that give a pipeline the measured conditions; `None` if there are
+/// none, or operations were measured under several.
+fn options_for(differences: &[&Difference]) -> Option<String> {
+    let is_given = |one: &&Difference| ["policy", "load"].contains(&one.setting);
+    let named: BTreeSet<&str> = differences.iter().map(|one| one.setting).collect();
+    let is_clear = differences.iter().all(is_given) && named.len() == differences.len();
+    let option = |one: &&Difference| format!("--{} {}", one.setting, shell_word(&one.measured));
+    is_clear.then(|| differences.iter().map(option).collect::<Vec<_>>().join(" "))
+}
+
+/// A warning for each condition in which operations, given by name, differ from the pipeline.
+fn sentences(differing: &[(String, Difference)]) -> Vec<String> {
+    let mut of_setting: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, Difference { setting, needed, measured }) in differing {
+        let entry = format!("{name} {measured} instead of {needed}");
+        match of_setting.iter_mut().find(|(known, _)| known == setting) {
+            Some((_, entries)) if entries.contains(&entry) => {}
+            Some((_, entries)) => entries.push(entry),
+            None => of_setting.push((setting, vec![entry])),
+        }
+    }
+    let sentence = |(setting, entries): (&str, Vec<String>)| {
+        let effect = match setting {
+            "pause" => " Real stages find colder caches and take longer.",
+            _ => "",
+        };
+        let entries = entries.join(", ");
+        format!(
+            "{setting} of the run is not that of the pipeline: {entries}.{effect} fix: measure with \
+             the pipeline, without --run"
+        )
+    };
+    of_setting.into_iter().map(sentence).collect()
 }
 
 /// Compares a prediction with what the real pipeline did; `None` without frames.
@@ -312,7 +391,7 @@ fn samples_of(
     subject: &Subject<'_>,
     graph: &Graph,
     needed: usize,
-    source: Source,
+    source: &Source,
 ) -> Result<Samples> {
     let is_operation = graph.operation(needed).is_some();
     let mut rounds = Vec::new();
@@ -340,7 +419,7 @@ fn samples_of(
 fn duration(
     latency: Nanos,
     measurement: &Measurement,
-    source: Source,
+    source: &Source,
     is_operation: bool,
 ) -> Nanos {
     let clock = if is_operation { measurement.cost.clock_read_ns } else { 0.0 };
@@ -348,11 +427,53 @@ fn duration(
     Nanos::from_nanos(nanos.round() as u64)
 }
 
-fn without_result(subject: &Subject<'_>, graph: &Graph, needed: usize, source: Source) -> Error {
+fn without_result(subject: &Subject<'_>, graph: &Graph, needed: usize, source: &Source) -> Error {
     let failures = &subject.run().failures;
     let failure = failures.iter().find(|failure| failure.turn.cell == source.cell);
     let reason = failure.map_or("no samples were kept", |failure| &failure.reason);
     let reason = format!("{}: no result: {reason}", name_of(graph, needed));
     Error::new(ErrorKind::NoResult, reason)
         .with_hint_if_any(failure.and_then(|failure| failure.hint.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_all_stages_together_is_limited() {
+        let stage = |name: &str, size: &str| {
+            let step = format!("{{ operation = \"memory-copy\", size = \"{size}\" }}");
+            format!("[[stage]]\nname = \"{name}\"\ndo = [{step}, {step}]\n")
+        };
+        let text = format!("period = \"1s\"\n{}{}", stage("a", "64MiB"), stage("b", "32MiB"));
+        let graph = Pipeline::parse(&text).unwrap().graph(&Layer::default()).unwrap();
+        // Each operation takes its size twice.
+        assert!(require_memory(&graph, Bytes::new(2 * (384 << 20))).is_ok());
+        let refused = require_memory(&graph, Bytes::new(600_000_000)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the stages would use 402 MB of memory together, and operations may use half of the \
+             600 MB of this machine or control group"
+        );
+        assert_eq!(refused.hint(), Some("use smaller sizes; stage `a` has the most, 268 MB"));
+    }
+
+    #[test]
+    fn options_repeat_the_measured_conditions_if_they_are_the_same_for_all() {
+        let other = |setting, measured: &str| Difference {
+            setting,
+            needed: "idle".to_owned(),
+            measured: measured.to_owned(),
+        };
+        let check = |differences: &[Difference], expected: Option<&str>| {
+            let differences: Vec<&Difference> = differences.iter().collect();
+            assert_eq!(options_for(&differences).as_deref(), expected);
+        };
+        let [policy, load] = [other("policy", "other"), other("load", "cmd:\"make -j4\"")];
+        let both = "--policy other --load 'cmd:\"make -j4\"'";
+        check(&[policy.clone(), load.clone()], Some(both));
+        check(&[policy.clone(), other("policy", "fifo:5")], None);
+        check(&[load, other("load-policy", "batch")], None);
+    }
 }

@@ -97,13 +97,13 @@ fn read_file(name: &str) -> Result<String> {
 ///
 /// # Errors
 /// It lacks some of it.
-fn require_machine(cells: &[Cell], settings: &Layer) -> Result<()> {
+pub(crate) fn require_machine(cells: &[Cell], settings: &Layer) -> Result<()> {
     require_cpus(cells, settings)?;
     let on_host = || cells.iter().filter(|cell| cell.target.guest().is_none());
     if on_host().all(|cell| cell.probe.cost().is_none()) {
         return Ok(());
     }
-    let total = facts().memory.total.map(Bytes::new);
+    let total = tactus_sys::memory::total();
     total.map_or(Ok(()), |total| on_host().try_for_each(|cell| require_memory(cell, total)))
 }
 
@@ -124,7 +124,7 @@ fn require_memory(cell: &Cell, total: Bytes) -> Result<()> {
     let smaller = (0..=size.get().max(1).ilog2()).rev().map(|bit| Bytes::new(1 << bit));
     let fits = smaller.into_iter().find(|size| memory_with(*size) <= most).unwrap_or(Bytes::new(1));
     let reason = format!(
-        "{setting} = \"{size}\": {} would use {} MB of memory, and operations may use half of this machine's {} MB",
+        "{setting} = \"{size}\": {} would use {} MB of memory, and operations may use half of the {} MB of this machine or control group",
         cost.operation,
         needed.get() / 1_000_000,
         total.get() / 1_000_000
@@ -238,7 +238,7 @@ fn values(cells: &[Cell], name: &str) -> Vec<String> {
 }
 
 /// A value as one word for a shell.
-fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(
             refused.to_string(),
             "size = \"1GiB\": memory-copy would use 2147 MB of memory, and operations may use half \
-             of this machine's 3900 MB"
+             of the 3900 MB of this machine or control group"
         );
         assert_eq!(refused.hint(), Some("size = \"512MiB\" fits"));
     }

@@ -78,7 +78,7 @@ pub enum BadPipeline {
 }
 
 /// The settings that a pipeline can have: how its processes are scheduled, and the competing load.
-const SETTINGS: [&str; 8] = [
+pub(crate) const SETTINGS: [&str; 8] = [
     "policy",
     "cpus",
     "lock-memory",
@@ -469,13 +469,22 @@ fn step(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
 /// What wakes a stage: the word of a round trip, or a table with its settings.
 fn hand_over(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
     let fixed = [Parameter::Partner.word(), Parameter::PartnerCpu.word()];
-    let (operation, layer) = operation(place, value, &[], &fixed)?;
-    if HAND_OVERS.contains(&operation) {
-        return Ok(layer);
+    let word = match value {
+        DeValue::Table(table) => table.get(OPERATION).map(|word| word.get_ref()),
+        word => Some(word),
+    };
+    let known = HAND_OVERS.map(|operation| operation.word());
+    if let Some(DeValue::String(word)) = word
+        && !known.contains(&&**word)
+    {
+        let (word, known) = (quoted(word), known.join(", "));
+        return Err(place.error(format!("by: `{word}` wakes no other process; use {known}")));
     }
-    let known: Vec<&str> = HAND_OVERS.iter().map(|operation| operation.word()).collect();
-    Err(place.error(format!("by: `{operation}` wakes no other process; use {}", known.join(", "))))
+    operation(place, value, &[], &fixed).map(|(_, layer)| layer)
 }
+
+/// The key of an operation's word.
+const OPERATION: &str = "operation";
 
 /// An operation with its parameters, but without the `fixed` ones, and with the `more` ones.
 fn operation(
@@ -484,20 +493,19 @@ fn operation(
     more: &[&str],
     fixed: &[&str],
 ) -> Result<(Operation, Layer), WrongAt> {
-    const KEY: &str = "operation";
     let one = DeTable::default();
     let (operation, table): (Operation, _) = match value {
         DeValue::String(_) => (place.written(value)?, &one),
         DeValue::Table(table) => {
             let word = table
-                .get(KEY)
+                .get(OPERATION)
                 .ok_or_else(|| place.error("the table has no operation; add operation = \"…\""))?;
             (place.at(word.span().start).written(word.get_ref())?, table)
         }
         _ => return Err(place.error("an operation is its word, or a table with its settings")),
     };
     let takes = operation.traits().takes.iter().map(|parameter| parameter.word());
-    let mut known = vec![KEY];
+    let mut known = vec![OPERATION];
     known.extend(takes.filter(|word| !fixed.contains(word)));
     known.extend(more);
     let mut layer = operation_layer(operation);
@@ -612,6 +620,10 @@ mod tests {
         let second = |more: &str| stage(&format!("[[stage]]\nname = \"b\"\n{more}"));
         check_refused(&second("after = \"c\""), "unknown earlier stage `c`");
         check_refused(&second("by = \"gettime\""), "wakes no other process; use pipe, futex");
+        check_refused(
+            &second("by = \"spin\""),
+            "line 6: by: `spin` wakes no other process; use pipe, futex, eventfd",
+        );
         check_refused(&second("process = \"a\"\ncpu = 1"), "process `a` is on CPU 0");
         check_refused(
             &second("by = { operation = \"pipe\", partner = \"thread\" }"),

@@ -1,6 +1,7 @@
 //! A pipeline with everything that its measurement and its simulation need.
 
 use serde::{Deserialize, Serialize};
+use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
 use tactus_model::cost::CostProbe;
 use tactus_model::time::Nanos;
@@ -134,6 +135,13 @@ impl Graph {
     /// The number of CPUs that it needs.
     pub fn cpus(&self) -> usize {
         self.processes.iter().map(|process| process.cpu + 1).max().unwrap_or(1)
+    }
+
+    /// The memory that the operations of a stage take.
+    pub fn memory_of(&self, stage: &Stage) -> Bytes {
+        let operations = stage.steps.iter().filter_map(|cell| self.operation(*cell));
+        let bytes = operations.map(|cost| cost.memory().get());
+        Bytes::new(bytes.fold(0, u64::saturating_add))
     }
 
     /// The operation that a cell measures; `None` for the cell of the wake-up.

@@ -29,4 +29,4 @@ pub use description::{BadPipeline, Pipeline};
 pub use estimate::{Chance, Estimate, QUANTILES};
 pub use graph::{Graph, Link, Part, Process, Stage};
 pub use predict::{Effect, Improvement, PartFigures, Prediction, Use};
-pub use source::Source;
+pub use source::{Difference, Source};

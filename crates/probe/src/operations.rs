@@ -19,6 +19,7 @@ use tactus_model::cost::{CostProbe, Operation as Word, Pages, ReadClock};
 use tactus_model::cpus::CpuList;
 use tactus_model::result::ClockFindings;
 use tactus_model::time::Nanos;
+use tactus_sys::fork::Halt;
 use tactus_sys::{Errno, SysError};
 
 pub use self::bench::system_call_ns;
@@ -59,6 +60,12 @@ pub(crate) trait Operation {
         None
     }
 
+    /// Why the other process does not go on, after a failure of the operation; `None` if that did
+    /// not cause it.
+    fn halt_of_others(&mut self) -> Option<Halt> {
+        None
+    }
+
     /// The CPU time that others have used for the operation: its partner.
     fn time_of_others(&self) -> Nanos {
         Nanos::ZERO
@@ -91,6 +98,9 @@ pub(crate) enum Unmeasurable {
     /// The other process failed.
     #[error("the other process failed: {0}")]
     Partner(Errno),
+    /// The other process does not go on.
+    #[error("the other process {0}")]
+    PartnerHalted(Halt),
     /// There is no place for a file.
     #[error("no file can be made in {}: {reason}", directory.display())]
     NoFile {
@@ -157,7 +167,7 @@ impl Unmeasurable {
             Self::Partner(Errno::PERM) => {
                 Some("run as root, or: sysctl -w kernel.yama.ptrace_scope=0")
             }
-            Self::Partner(_) => None,
+            Self::Partner(_) | Self::PartnerHalted(_) => None,
             Self::System(SysError { call, errno }) => match (*call, *errno) {
                 ("mq_open", Errno::MFILE) => Some("ulimit -q unlimited, or use a smaller size"),
                 ("mq_open", Errno::INVAL) => {
@@ -236,6 +246,15 @@ pub(crate) fn open(
         Word::DisplaySocket | Word::DisplayShared => {
             site.display.take().ok_or(NOT_PREPARED)?.open(cost)?
         }
+    })
+}
+
+/// Does an operation this number of times. A failure that the end of the other process caused is
+/// reported as that.
+fn run(operation: &mut dyn Operation, times: u32) -> Result<(), Unmeasurable> {
+    operation.run(times).map_err(|error| match operation.halt_of_others() {
+        Some(halt) => Unmeasurable::PartnerHalted(halt),
+        None => error.into(),
     })
 }
 

@@ -14,7 +14,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_pipeline::{Graph, Stage};
 use tactus_prepare::{Preparation, touch_stack};
 use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal};
-use tactus_sys::fork::Fork;
+use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::memory::Lock;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
@@ -45,6 +45,14 @@ pub enum PipelineError {
         /// The error number of the call that failed.
         errno: Errno,
     },
+    /// A process has ended too early, or a signal has stopped it.
+    #[error("process `{process}` of the pipeline {halt}")]
+    Halted {
+        /// Its name.
+        process: String,
+        /// Why it does not go on.
+        halt: Halt,
+    },
     /// A process cannot keep up.
     #[error(
         "process `{0}` falls behind the period of the pipeline: it began a frame more than {limit} late",
@@ -52,8 +60,13 @@ pub enum PipelineError {
     )]
     Behind(String),
     /// Some process did not get ready, or did not end.
-    #[error("the pipeline did not end within {0}")]
-    Hung(Nanos),
+    #[error("process `{process}` of the pipeline did not get ready or end within {patience}")]
+    Hung {
+        /// Its name.
+        process: String,
+        /// How long it had.
+        patience: Nanos,
+    },
     /// The system refused what all processes need.
     #[error(transparent)]
     System(#[from] SysError),
@@ -70,12 +83,14 @@ const PATIENCE: Nanos = Nanos::from_secs(20);
 const START_LEAD: Nanos = Nanos::from_millis(50);
 /// The time between two looks at the states of the processes.
 const LOOK: Nanos = Nanos::from_millis(5);
+/// The same while frames run, which the looks must not delay.
+const LOOK_AT_FRAMES: Nanos = Nanos::from_millis(250);
 
 /// The processes of a pipeline, ready to begin.
 pub struct RunningPipeline<'g> {
     scene: Scene<'g>,
     /// Killed when they are dropped.
-    _processes: Vec<Fork>,
+    processes: Vec<Fork>,
 }
 
 impl<'g> RunningPipeline<'g> {
@@ -107,8 +122,9 @@ impl<'g> RunningPipeline<'g> {
             Fork::start(|| Player { scene: &scene, number, cpu, policy }.play())
         };
         let processes = graph.processes.iter().enumerate().map(start).collect::<Result<_, _>>()?;
-        scene.wait_for(State::Ready, PATIENCE)?;
-        Ok(Self { scene, _processes: processes })
+        let mut running = Self { scene, processes };
+        running.wait_for(State::Ready, PATIENCE, LOOK)?;
+        Ok(running)
     }
 
     /// Lets the frames begin, and waits until the last has ended. Returns for each stage when it
@@ -116,15 +132,52 @@ impl<'g> RunningPipeline<'g> {
     ///
     /// # Errors
     /// A process fails, or cannot keep up.
-    pub fn run(self) -> Result<Vec<Vec<Sample>>, PipelineError> {
-        let scene = &self.scene;
+    pub fn run(mut self) -> Result<Vec<Vec<Sample>>, PipelineError> {
         let start = clock::now::<Monotonic>() + START_LEAD;
-        scene.start().store(start.as_nanos(), Ordering::Release);
-        let length = scene.graph.period.saturating_mul(scene.frames as u64);
-        let mut sleeper = Nanosleep;
-        sleeper.sleep_until(start + length)?;
-        scene.wait_for(State::Done, PATIENCE)?;
-        Ok(scene.spans(start))
+        self.scene.start().store(start.as_nanos(), Ordering::Release);
+        let length = self.scene.graph.period.saturating_mul(self.scene.frames as u64);
+        self.wait_for(State::Done, START_LEAD + length + PATIENCE, LOOK_AT_FRAMES)?;
+        Ok(self.scene.spans(start))
+    }
+
+    /// Waits until all processes have this state or a later one; looks at them after each `pause`.
+    fn wait_for(
+        &mut self,
+        state: State,
+        patience: Nanos,
+        pause: Nanos,
+    ) -> Result<(), PipelineError> {
+        let until = clock::now::<Monotonic>() + patience;
+        loop {
+            let Some(process) = self.not_yet(state)? else { return Ok(()) };
+            let now = clock::now::<Monotonic>();
+            if now >= until {
+                let process = self.scene.name_of(process);
+                return Err(PipelineError::Hung { process, patience });
+            }
+            Nanosleep.sleep_until(now + pause)?;
+        }
+    }
+
+    /// A process that does not have this state or a later one yet.
+    fn not_yet(&mut self, state: State) -> Result<Option<usize>, PipelineError> {
+        let mut not_yet = None;
+        for (number, fork) in self.processes.iter_mut().enumerate() {
+            // A process notes its state before it ends, so the state is read after that.
+            let halt = fork.halt()?;
+            let process = || self.scene.name_of(number);
+            match (State::of(self.scene.state(number).load(Ordering::Acquire)), halt) {
+                (State::Failed(errno), _) => {
+                    return Err(PipelineError::Process { process: process(), errno });
+                }
+                (State::Behind, _) => return Err(PipelineError::Behind(process())),
+                (State::Done, _) => {}
+                (_, Some(halt)) => return Err(PipelineError::Halted { process: process(), halt }),
+                (found, None) if found == state => {}
+                _ => not_yet = Some(number),
+            }
+        }
+        Ok(not_yet)
     }
 }
 
@@ -204,6 +257,10 @@ impl<'g> Scene<'g> {
         self.word(1 + process)
     }
 
+    fn name_of(&self, process: usize) -> String {
+        self.graph.processes[process].name.clone()
+    }
+
     /// How many frames were handed over.
     fn handed(&self, hand_over: usize) -> &AtomicU64 {
         self.word(1 + self.graph.processes.len() + hand_over)
@@ -213,32 +270,6 @@ impl<'g> Scene<'g> {
     fn span(&self, frame: usize, stage: usize) -> usize {
         let first = 1 + self.graph.processes.len() + self.hand_overs.len();
         first + 2 * (frame * self.graph.stages.len() + stage)
-    }
-
-    /// Waits until all processes have this state or a later one.
-    fn wait_for(&self, state: State, patience: Nanos) -> Result<(), PipelineError> {
-        let until = clock::now::<Monotonic>() + patience;
-        loop {
-            let mut all = true;
-            for (number, process) in self.graph.processes.iter().enumerate() {
-                match State::of(self.state(number).load(Ordering::Acquire)) {
-                    State::Failed(errno) => {
-                        return Err(PipelineError::Process {
-                            process: process.name.clone(),
-                            errno,
-                        });
-                    }
-                    State::Behind => return Err(PipelineError::Behind(process.name.clone())),
-                    found => all &= found == state || found == State::Done,
-                }
-            }
-            let now = clock::now::<Monotonic>();
-            match (all, now < until) {
-                (true, _) => return Ok(()),
-                (false, false) => return Err(PipelineError::Hung(patience)),
-                (false, true) => drop(Nanosleep.sleep_until(now + LOOK)?),
-            }
-        }
     }
 
     /// The spans of the frames that count, by stage.
@@ -436,6 +467,7 @@ fn errno_of(error: Unmeasurable) -> SysError {
 mod tests {
     use tactus_model::settings::Layer;
     use tactus_pipeline::Pipeline;
+    use tactus_sys::pidfd::PidFd;
 
     use super::*;
 
@@ -485,6 +517,20 @@ mod tests {
         // The first stage of a frame never begins before the frame is due.
         for (frame, span) in spans[0].iter().enumerate() {
             assert!(span.due >= graph.period.saturating_mul(frame as u64));
+        }
+    }
+
+    #[test]
+    fn a_process_that_a_signal_halts_ends_the_pipeline_with_its_name() {
+        let graph = Pipeline::parse(FORK).unwrap().graph(&Layer::default()).unwrap();
+        for (signal, name, halt) in
+            [(9, "SIGKILL", Halt::Killed(9)), (19, "SIGSTOP", Halt::Stopped(19))]
+        {
+            let running = RunningPipeline::start(&graph, RunningPipeline::FRAMES_MAX).unwrap();
+            PidFd::of_process(running.processes[1].id()).unwrap().send(signal).unwrap();
+            let expected = PipelineError::Halted { process: "left".to_owned(), halt };
+            // Frames for longer than a minute are due.
+            assert_eq!(running.run().err(), Some(expected), "{name}");
         }
     }
 

@@ -28,7 +28,7 @@ use tactus_model::facts::{MachineFacts, SchedulingFacts};
 
 pub use calls::CallFacts;
 pub use cgroup::quota_groups;
-pub(crate) use cgroup::{group_of, hierarchy, throttled};
+pub(crate) use cgroup::{group_of, hierarchy, memory_limit, throttled};
 pub use process::{DRAINER, LEVEL_WATCHER};
 pub(crate) use tree::Tree;
 

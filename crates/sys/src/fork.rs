@@ -1,6 +1,8 @@
 //! A copy of this process that runs a loop.
 
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 use tactus_model::time::Nanos;
@@ -15,8 +17,32 @@ use crate::error::{Errno, SysError};
 #[derive(Debug)]
 pub struct Fork {
     process: Pid,
-    /// Whether it was waited for.
-    ended: bool,
+    /// How it ended, once it was waited for.
+    ended: Option<Halt>,
+}
+
+/// Why a copy does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Halt {
+    /// It has ended by itself, with this exit code.
+    #[error("ended with exit code {0}")]
+    Ended(i32),
+    /// A signal has ended it.
+    #[error("was killed by signal {0}")]
+    Killed(i32),
+    /// A signal has stopped it; it may be continued.
+    #[error("was stopped by signal {0}")]
+    Stopped(i32),
+}
+
+impl Halt {
+    fn of(status: ExitStatus) -> Self {
+        match (status.signal(), status.stopped_signal()) {
+            (Some(signal), _) => Self::Killed(signal),
+            (_, Some(signal)) => Self::Stopped(signal),
+            _ => Self::Ended(status.code().unwrap_or_default()),
+        }
+    }
 }
 
 impl Fork {
@@ -44,9 +70,14 @@ impl Fork {
             }
             child => {
                 let process = Pid::from_raw(child).ok_or(SysError::new("fork", Errno::CHILD))?;
-                Ok(Self { process, ended: false })
+                Ok(Self { process, ended: None })
             }
         }
+    }
+
+    /// Its process ID.
+    pub fn id(&self) -> u32 {
+        self.process.as_raw_nonzero().get().unsigned_abs()
     }
 
     /// The CPU time that it has used; zero once it has ended.
@@ -54,16 +85,38 @@ impl Fork {
         clock::cpu_time_of_process(self.process.as_raw_nonzero().get())
     }
 
+    /// Why it does not go on, without waiting; `None` if it does. That a signal stopped it is
+    /// returned once.
+    ///
+    /// # Errors
+    /// `ECHILD`: somebody else has waited for it.
+    #[doc(alias = "WUNTRACED")]
+    pub fn halt(&mut self) -> Result<Option<Halt>, SysError> {
+        match self.ended {
+            Some(_) => Ok(self.ended),
+            None => self.wait_with(WaitOptions::NOHANG | WaitOptions::UNTRACED),
+        }
+    }
+
     /// Waits until it has ended by itself.
     ///
     /// # Errors
     /// `ECHILD`: somebody else has waited for it.
     pub fn wait(mut self) -> Result<(), SysError> {
-        self.ended = true;
+        self.wait_with(WaitOptions::empty()).map(drop)
+    }
+
+    fn wait_with(&mut self, options: WaitOptions) -> Result<Option<Halt>, SysError> {
         loop {
-            match rustix::process::waitpid(Some(self.process), WaitOptions::empty()) {
+            match rustix::process::waitpid(Some(self.process), options) {
                 Err(Errno::INTR) => {}
-                done => return done.map(drop).map_err(SysError::of("waitpid")),
+                Err(error) => return Err(SysError::new("waitpid", error)),
+                Ok(found) => {
+                    let halt =
+                        found.map(|(_, status)| Halt::of(ExitStatus::from_raw(status.as_raw())));
+                    self.ended = halt.filter(|halt| !matches!(halt, Halt::Stopped(_)));
+                    return Ok(halt);
+                }
             }
         }
     }
@@ -71,7 +124,7 @@ impl Fork {
 
 impl Drop for Fork {
     fn drop(&mut self) {
-        if self.ended {
+        if self.ended.is_some() {
             return;
         }
         // It is our child and was not waited for, so the number is still its own.
@@ -97,6 +150,26 @@ mod tests {
         });
         copy.unwrap().wait().unwrap();
         assert_eq!((own, shared.words()[0].load(Ordering::Relaxed)), (1, 7));
+    }
+
+    #[test]
+    fn a_copy_that_a_signal_halts_names_the_signal() {
+        let mut copy = Fork::start(|| {
+            loop {
+                rustix::thread::sched_yield();
+            }
+        })
+        .unwrap();
+        assert_eq!(copy.halt(), Ok(None));
+        for (signal, expected) in
+            [(Signal::STOP, Halt::Stopped(19)), (Signal::KILL, Halt::Killed(9))]
+        {
+            rustix::process::kill_process(copy.process, signal).unwrap();
+            while copy.halt().unwrap() != Some(expected) {
+                std::thread::yield_now();
+            }
+        }
+        assert_eq!(copy.halt(), Ok(Some(Halt::Killed(9))), "its end is known");
     }
 
     #[test]

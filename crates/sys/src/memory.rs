@@ -2,11 +2,13 @@
 
 use std::collections::TryReserveError;
 use std::mem::MaybeUninit;
+use std::path::Path;
 
 use rustix::mm::MlockAllFlags;
 use tactus_model::bytes::Bytes;
 
 use crate::error::SysError;
+use crate::facts::{Tree, memory, memory_limit};
 
 /// The pages that [`lock`] keeps in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +46,25 @@ pub fn lock(what: Lock) -> Result<(), SysError> {
 }
 
 /// The memory that programs can get before others lose some: `MemAvailable` of
-/// [proc_meminfo(5)](https://man7.org/linux/man-pages/man5/proc_meminfo.5.html). `None` if it cannot
-/// be read.
+/// [proc_meminfo(5)](https://man7.org/linux/man-pages/man5/proc_meminfo.5.html), or the limit of
+/// [`total`] if that is lower. `None` if it cannot be read.
 pub fn available() -> Option<Bytes> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    crate::facts::memory::kilobytes(&meminfo, "MemAvailable").map(Bytes::new)
+    within_limit(Path::new("/"), "MemAvailable")
+}
+
+/// The memory of this machine (`MemTotal`), or the lowest limit of the
+/// [cgroups(7)](https://man7.org/linux/man-pages/man7/cgroups.7.html) of this process if that is
+/// lower. `None` if it cannot be read.
+#[doc(alias = "memory.max")]
+pub fn total() -> Option<Bytes> {
+    within_limit(Path::new("/"), "MemTotal")
+}
+
+/// A line of `/proc/meminfo` below `root`, but at most the limit of the control groups.
+fn within_limit(root: &Path, line: &str) -> Option<Bytes> {
+    let tree = Tree::new(root);
+    let bytes = memory::kilobytes(&tree.text("proc/meminfo")?, line)?;
+    Some(Bytes::new(memory_limit(&tree).map_or(bytes, |limit| bytes.min(limit))))
 }
 
 /// Allows pages to be paged out again:
@@ -95,6 +111,30 @@ mod tests {
 
     fn faults() -> u64 {
         crate::usage::of_this_thread().unwrap().minor_faults
+    }
+
+    #[test]
+    fn the_lowest_limit_of_the_control_groups_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let total = || within_limit(root.path(), "MemTotal").map(Bytes::get);
+        put("proc/meminfo", "MemTotal:  4096 kB\nMemAvailable:  1024 kB\n");
+        assert_eq!(total(), Some(4 << 20));
+        put("proc/self/cgroup", "0::/above/own\n");
+        put("proc/self/mountinfo", "30 1 0:26 / /cgroup rw - cgroup2 cgroup2 rw\n");
+        put("cgroup/above/memory.max", "2097152\n");
+        put("cgroup/above/own/memory.max", "max\n");
+        assert_eq!(total(), Some(2 << 20));
+        assert_eq!(within_limit(root.path(), "MemAvailable"), Some(Bytes::new(1 << 20)));
+        put("proc/self/cgroup", "4:memory:/own\n0::/\n");
+        put("proc/self/mountinfo", "31 1 0:27 / /memory rw - cgroup cgroup rw,memory\n");
+        put("memory/own/memory.limit_in_bytes", "1048576\n");
+        put("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(total(), Some(1 << 20));
     }
 
     #[test]

@@ -79,6 +79,27 @@ fn a_pipeline_is_predicted_and_run_beside_the_prediction() {
     // The same samples and the same seed give the same prediction.
     let again = event(&tactus.succeed(&[&seeded[..], &["--run", "last"]].concat()), "prediction");
     assert_eq!(again, prediction);
+    // Another policy changes durations by orders of magnitude.
+    let other = [&seeded[..], &["--run", "last", "--policy", "batch"]].concat();
+    let error = tactus.fail(2, &other);
+    assert!(error.contains("policy is `other` in"), "{error}");
+    assert!(error.contains("add --policy other to predict for that"), "{error}");
+    let slower = tactus.folder().join("slower.toml");
+    fs::write(&slower, PIPELINE.replace("3ms", "4ms")).unwrap();
+    let lines = tactus.succeed(&[
+        "model",
+        slower.to_str().unwrap(),
+        "--run",
+        "last",
+        "--seed",
+        "5",
+        "--json",
+    ]);
+    let warnings = event(&lines, "prediction")["warnings"].to_string();
+    for condition in ["interval", "pause"] {
+        assert!(warnings.contains(&format!("{condition} of the run is not that")), "{warnings}");
+    }
+    assert!(warnings.contains("read-byte 3ms instead of 4ms"), "{warnings}");
     tactus.require_nothing_left();
 }
 
@@ -92,4 +113,19 @@ fn a_run_without_an_operation_of_the_pipeline_is_refused() {
     let error = tactus.fail(5, &["model", file.to_str().unwrap(), "--run", "last"]);
     assert!(error.contains("does not measure --operation read-byte"), "{error}");
     assert!(error.contains("leave --run out"), "{error}");
+}
+
+#[test]
+fn stages_that_take_too_much_memory_together_are_refused_while_planning() {
+    let tactus = Tactus::new();
+    let file = tactus.folder().join("large.toml");
+    let stages: String = (0..32)
+        .map(|stage| {
+            let step = "{ operation = \"memory-copy\", size = \"1GiB\" }";
+            format!("[[stage]]\nname = \"s{stage}\"\ndo = [{step}, {step}, {step}, {step}]\n")
+        })
+        .collect();
+    fs::write(&file, format!("period = \"1s\"\n{stages}")).unwrap();
+    let error = tactus.fail(2, &["model", file.to_str().unwrap(), "--plan-only"]);
+    assert!(error.contains("MB of memory"), "{error}");
 }

@@ -17,7 +17,7 @@ use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, usage};
 
 use super::idle::IdleCounter;
-use super::{Operation, Site, Unmeasurable};
+use super::{Operation, Site, Unmeasurable, run};
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
 /// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
@@ -164,7 +164,7 @@ impl Bench {
             if operation.left().is_none() {
                 // Brings back what reading the counters has displaced from the caches.
                 operation.prepare()?;
-                operation.run(per_sample)?;
+                run(operation, per_sample)?;
             }
             let first = taken;
             let until = (before.at + batch).min(window);
@@ -178,7 +178,7 @@ impl Bench {
                 if due >= window && taken > 0 {
                     break;
                 }
-                operation.run(per_sample)?;
+                run(operation, per_sample)?;
                 let handed_over = operation.handed_over().map(Instant::from_nanos);
                 let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
                 match memory.keep(Sample { due, came }) {

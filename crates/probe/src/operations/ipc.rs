@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tactus_model::cost::{CostProbe, Operation as Word, Touch};
 use tactus_model::cpus::CpuList;
-use tactus_model::time::Nanos;
-use tactus_sys::fork::Fork;
+use tactus_model::time::{Monotonic, Nanos};
+use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::ipc::{self, Ends, Terms, Transport};
 use tactus_sys::shared_memory::SharedWords;
-use tactus_sys::{Errno, SysError, affinity};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
+use tactus_sys::{Errno, SysError, affinity, clock};
 
 use super::memory::read;
 use super::partner::place;
@@ -124,6 +125,14 @@ fn start<T: Transport + 'static, C: Content>(
     place: u32,
     content: C,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
+    Ok(Box::new(begin(ends, place, content)?))
+}
+
+fn begin<T: Transport + 'static, C: Content>(
+    ends: Ends<T>,
+    place: u32,
+    content: C,
+) -> Result<Messages<T, C>, Unmeasurable> {
     let [end, theirs] = ends?;
     let mut theirs = Correspondent { end: theirs, content };
     let cpus: CpuList = std::iter::once(place).collect();
@@ -134,11 +143,15 @@ fn start<T: Transport + 'static, C: Content>(
     let mut messages = Messages { correspondent: Correspondent { end, content }, partner };
     // The first is answered once the partner is on its CPU. The second of fresh ones is the first
     // that is like all others.
-    messages.run(4).map_err(|error| match failure.words()[0].load(Ordering::Relaxed) {
-        0 => Unmeasurable::from(error),
+    let met = messages.run(4);
+    met.map_err(|error| match failure.words()[0].load(Ordering::Relaxed) {
+        0 => match messages.halt_of_others() {
+            Some(halt) => Unmeasurable::PartnerHalted(halt),
+            None => error.into(),
+        },
         errno => Unmeasurable::Partner(Errno::from_raw_os_error(errno as i32)),
     })?;
-    Ok(Box::new(messages))
+    Ok(messages)
 }
 
 impl<T: Transport, C: Content> Operation for Messages<T, C> {
@@ -149,6 +162,19 @@ impl<T: Transport, C: Content> Operation for Messages<T, C> {
             self.correspondent.receive()?;
         }
         Ok(())
+    }
+
+    fn halt_of_others(&mut self) -> Option<Halt> {
+        // Its descriptors are closed, so that this side fails, shortly before it has ended.
+        for _ in 0..10 {
+            match self.partner.halt() {
+                Ok(None) => {}
+                // One that ended by itself has met the failure too.
+                found => return found.ok()?.filter(|halt| !matches!(halt, Halt::Ended(_))),
+            }
+            Nanosleep.sleep_until(clock::now::<Monotonic>() + Nanos::from_millis(10)).ok()?;
+        }
+        None
     }
 
     fn time_of_others(&self) -> Nanos {

@@ -90,6 +90,14 @@ pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
     Some(times.filter_map(|directory| throttled_time(tree, group.version, directory)).sum())
 }
 
+/// The bytes that this process's group may use: the lowest limit of the group and its ancestors.
+/// `None` without a limit; version 1 shows a huge one then.
+pub(crate) fn memory_limit(tree: &Tree<'_>) -> Option<u64> {
+    let group = Group::of("memory", "self", tree)?;
+    let file = if group.version == 1 { "memory.limit_in_bytes" } else { "memory.max" };
+    group.upwards().filter_map(|directory| tree.value(&format!("{directory}/{file}"))).min()
+}
+
 /// How long quotas throttled the group in `directory` since it was made.
 fn throttled_time(tree: &Tree<'_>, version: u8, directory: &str) -> Option<Nanos> {
     let stat = tree.text(&format!("{directory}/cpu.stat"))?;

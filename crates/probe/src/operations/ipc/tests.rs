@@ -1,6 +1,7 @@
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::{Buffers, Family, PartnerCpu, Wait};
 use tactus_model::experiment::{Experiment, Overrides};
+use tactus_sys::pidfd::PidFd;
 use tactus_testing::{Need, skip};
 
 use super::*;
@@ -135,4 +136,23 @@ fn a_partner_that_fails_is_not_awaited() {
             Err(error) => assert_eq!(error, Unmeasurable::Partner(Errno::BADMSG), "{operation}"),
         }
     }
+}
+
+#[test]
+fn a_partner_that_is_killed_is_named_as_the_cause() {
+    let (cpu, cpus) = cpus();
+    let other = CostProbe { partner_cpu: PartnerCpu::Other, ..cost(Word::IpcPipe) };
+    let Ok(place) = place(&other, cpu, &cpus) else {
+        return skip(Need::Machine, "one CPU");
+    };
+    let terms = |wait| Terms { size: 64, buffers: Buffers::Recycled, wait };
+    check_killed(begin(ipc::shared_memory(terms(Wait::Spin)), place, Numbered::default()));
+    check_killed(begin(ipc::unix_stream(terms(Wait::Block)), place, Numbered::default()));
+}
+
+fn check_killed<T: Transport + 'static>(messages: Result<Messages<T, Numbered>, Unmeasurable>) {
+    let mut messages = messages.unwrap();
+    PidFd::of_process(messages.partner.id()).unwrap().send(9).unwrap();
+    let failure = (0..2).find_map(|_| crate::operations::run(&mut messages, 2).err());
+    assert_eq!(failure, Some(Unmeasurable::PartnerHalted(Halt::Killed(9))));
 }
