@@ -458,7 +458,8 @@ int trt_create(trt_channel *channel,
                size_t capacity);
 
 /*
- Creates a FIFO on the real-time side: `trt_create` without a layout.
+ Creates a FIFO on the real-time side that this side writes (`TRT_WRITE`) or reads (`TRT_READ`):
+ `trt_create` without a layout.
 
  # Safety
  `channel` may be written; `name` is NULL or a text.
@@ -549,7 +550,7 @@ int trt_sleep_for(int64_t duration_ns);
 
 /*
  Rounds a due time up to a multiple of `granularity_ns`. Sleeps and alarms with rounded due times
- that are about the same cause one wakeup of the CPU.
+ that are about the same cause one wakeup of the CPU. A negative due time is 0.
  */
 int64_t trt_clock_round(int64_t due_ns, int64_t granularity_ns);
 
@@ -593,7 +594,8 @@ int trt_mutex_trylock(trt_mutex mutex);
 int trt_mutex_unlock(trt_mutex mutex);
 
 /*
- Destroys a lock that nobody holds.
+ Destroys a lock that nobody holds, and with which nobody waits for a condition: otherwise it
+ returns `-EBUSY`.
  */
 int trt_mutex_destroy(trt_mutex mutex);
 
@@ -623,7 +625,7 @@ int trt_cond_signal(trt_cond cond, trt_mutex mutex);
 int trt_cond_broadcast(trt_cond cond, trt_mutex mutex);
 
 /*
- Destroys a condition variable for which nobody waits.
+ Destroys a condition variable for which nobody waits: otherwise it returns `-EBUSY`.
  */
 int trt_cond_destroy(trt_cond cond);
 
@@ -657,7 +659,7 @@ int trt_shortfall(uint32_t index, char *text, size_t size);
 
 /*
  Starts a thread that runs `start` with `argument`. It returns when the thread is prepared. What
- the kernel does not permit is no error: see `trt_thread_shortfall`.
+ the kernel does not permit is not an error: see `trt_thread_shortfall`.
 
  # Safety
  `thread` may be written. `options` is NULL or points to a structure whose pointers are NULL or
@@ -688,8 +690,9 @@ int trt_make_periodic(int64_t first_ns, int64_t period_ns);
 int trt_wait(uint64_t *missed);
 
 /*
- Waits until a thread ends by itself, and closes its handle. `result` gets what its function
- returned; NULL is possible.
+ Waits until a thread ends by itself, and closes its handle then. `result` gets what its function
+ returned; NULL is possible. Several threads can wait for one, and others can stop it meanwhile.
+ A thread that waits for itself gets `-EDEADLK`.
 
  # Safety
  `result` is NULL or may be written.
@@ -697,8 +700,8 @@ int trt_wait(uint64_t *missed);
 int trt_thread_join(trt_thread thread, void **result);
 
 /*
- Asks a thread to end, waits for that, and closes its handle. The waits of the library return
- `-ECANCELED` in the thread, at the latest 100 ms later.
+ Asks a thread to end, waits for that, and closes its handle then. The waits of the library return
+ `-ECANCELED` in the thread, at the latest 100 ms later. A thread that stops itself gets `-EDEADLK`.
 
  # Safety
  `result` is NULL or may be written.

@@ -258,7 +258,8 @@ unsafe fn items(layout: *const c_char, bytes: usize) -> Result<Items, Failure> {
     Ok(Items { layout, bytes })
 }
 
-/// Creates a FIFO on the real-time side: `trt_create` without a layout.
+/// Creates a FIFO on the real-time side that this side writes (`TRT_WRITE`) or reads (`TRT_READ`):
+/// `trt_create` without a layout.
 ///
 /// # Safety
 /// `channel` may be written; `name` is NULL or a text.
@@ -270,6 +271,14 @@ pub unsafe extern "C" fn trt_fifo_create(
     bytes: usize,
     capacity: usize,
 ) -> c_int {
+    if !matches!(direction, TRT_READ | TRT_WRITE) {
+        return call(|| {
+            Err(Failure::new(
+                libc::EINVAL,
+                c"the direction of a FIFO is neither TRT_READ nor TRT_WRITE; fix: trt_create for a block",
+            ))
+        });
+    }
     // SAFETY: the caller says so.
     unsafe { trt_create(channel, name, TRT_FIFO | direction, std::ptr::null(), bytes, capacity) }
 }

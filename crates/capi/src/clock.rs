@@ -58,7 +58,7 @@ pub extern "C" fn trt_sleep_for(duration_ns: i64) -> c_int {
 }
 
 /// Rounds a due time up to a multiple of `granularity_ns`. Sleeps and alarms with rounded due times
-/// that are about the same cause one wakeup of the CPU.
+/// that are about the same cause one wakeup of the CPU. A negative due time is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn trt_clock_round(due_ns: i64, granularity_ns: i64) -> i64 {
     call(|| {

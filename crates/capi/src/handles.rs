@@ -161,9 +161,19 @@ impl<T, const N: usize> Slots<Object<T>, N> {
         body(guard.as_mut().ok_or(CLOSED)?)
     }
 
-    /// Closes a handle and returns its object.
+    /// Closes a handle and returns its object, unless another thread uses it.
     pub(crate) fn take(&self, handle: u64) -> Result<T, Failure> {
-        let mut guard = self.get(handle)?.try_lock()?.ok_or(BUSY)?;
+        let guard = self.get(handle)?.try_lock()?.ok_or(BUSY)?;
+        self.taken(handle, guard)
+    }
+
+    /// Closes a handle and returns its object; waits for other threads that use it.
+    pub(crate) fn take_later(&self, handle: u64) -> Result<T, Failure> {
+        let guard = self.get(handle)?.lock()?;
+        self.taken(handle, guard)
+    }
+
+    fn taken(&self, handle: u64, mut guard: PiGuard<'_, Option<Box<T>>>) -> Result<T, Failure> {
         self.free(handle)?;
         guard.take().map(|object| *object).ok_or(CLOSED)
     }

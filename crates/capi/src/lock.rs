@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::ffi::c_int;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tactus_model::time::Instant;
-use tactus_sys::pi_mutex::{PiCondvar, PiGuard, PiMutex, PiWait};
+use tactus_sys::pi_mutex::{PiCondvar, PiGuard, PiLockError, PiMutex, PiWait};
 
 use crate::failure::{Failure, call};
 use crate::handles::{Kind, Slot, Slots};
@@ -16,11 +18,81 @@ pub type trt_mutex = u64;
 /// The handle of a condition variable.
 pub type trt_cond = u64;
 
-static MUTEXES: Slots<PiMutex<()>, 256> =
-    Slots::new(Kind::Mutex, [const { Slot::new(PiMutex::new(())) }; 256]);
+static MUTEXES: Slots<Awaited<PiMutex<()>>, 256> =
+    Slots::new(Kind::Mutex, [const { Slot::new(Awaited::new(PiMutex::new(()))) }; 256]);
 
-static CONDITIONS: Slots<PiCondvar, 256> =
-    Slots::new(Kind::Condition, [const { Slot::new(PiCondvar::new()) }; 256]);
+static CONDITIONS: Slots<Awaited<PiCondvar>, 256> =
+    Slots::new(Kind::Condition, [const { Slot::new(Awaited::new(PiCondvar::new())) }; 256]);
+
+/// What threads use while they wait for a condition: it is not destroyed then.
+struct Awaited<T> {
+    object: T,
+    /// How many wait, or [`DESTROYED`].
+    waiters: AtomicU32,
+}
+
+/// No thread begins to wait.
+const DESTROYED: u32 = u32::MAX;
+
+/// A thread that waits, until it is dropped.
+struct Waiter<'a>(&'a AtomicU32);
+
+impl<T> Awaited<T> {
+    const fn new(object: T) -> Self {
+        Self { object, waiters: AtomicU32::new(0) }
+    }
+}
+
+impl<T> Deref for Awaited<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl<T, const N: usize> Slots<Awaited<T>, N> {
+    /// An object that is not destroyed until the waiter is dropped.
+    fn wait_with(&self, handle: u64) -> Result<(&T, Waiter<'_>), Failure> {
+        let Awaited { object, waiters } = self.get(handle)?;
+        let more = |count: u32| (count != DESTROYED).then_some(count + 1);
+        // If it is being destroyed, its handle is refused next.
+        if waiters.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).is_err() {
+            return Err(DESTROYING);
+        }
+        let waiter = Waiter(waiters);
+        // Another object may have got the slot meanwhile.
+        self.get(handle)?;
+        Ok((object, waiter))
+    }
+
+    /// Frees a slot if no thread waits.
+    fn destroy(&self, handle: u64) -> Result<(), Failure> {
+        let waiters = &self.get(handle)?.waiters;
+        waiters
+            .compare_exchange(0, DESTROYED, Ordering::AcqRel, Ordering::Relaxed)
+            .map_err(|_| WAITED_FOR)?;
+        let freed = self.free(handle);
+        waiters.store(0, Ordering::Release);
+        freed
+    }
+}
+
+const WAITED_FOR: Failure = Failure::new(
+    libc::EBUSY,
+    c"a thread waits in trt_cond_wait; fix: trt_cond_broadcast, and join it before you destroy",
+);
+
+const DESTROYING: Failure = Failure::new(libc::EBADF, c"another thread destroys it");
+
+const HELD_STILL: Failure =
+    Failure::new(libc::EBUSY, c"a thread holds the lock; fix: trt_mutex_unlock in that thread");
 
 /// The most locks that a thread holds at once.
 const HELD_MOST: usize = 16;
@@ -103,13 +175,17 @@ pub extern "C" fn trt_mutex_unlock(mutex: trt_mutex) -> c_int {
     })
 }
 
-/// Destroys a lock that nobody holds.
+/// Destroys a lock that nobody holds, and with which nobody waits for a condition: otherwise it
+/// returns `-EBUSY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trt_mutex_destroy(mutex: trt_mutex) -> c_int {
     call(|| {
-        let guard = MUTEXES.get(mutex)?.try_lock()?;
-        let _guard = guard.ok_or(Failure::new(libc::EBUSY, c"a thread holds the lock"))?;
-        MUTEXES.free(mutex)?;
+        let _guard = match MUTEXES.get(mutex)?.try_lock() {
+            Ok(Some(guard)) => guard,
+            Ok(None) | Err(PiLockError::AlreadyHeld) => return Err(HELD_STILL),
+            Err(error) => return Err(error.into()),
+        };
+        MUTEXES.destroy(mutex)?;
         Ok(0)
     })
 }
@@ -136,7 +212,8 @@ pub unsafe extern "C" fn trt_cond_create(cond: *mut trt_cond) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn trt_cond_wait(cond: trt_cond, mutex: trt_mutex, until_ns: i64) -> c_int {
     call(|| {
-        let condition = CONDITIONS.get(cond)?;
+        let (condition, _waiter) = CONDITIONS.wait_with(cond)?;
+        let (_, _with) = MUTEXES.wait_with(mutex)?;
         let guard = held(mutex)?;
         let (guard, end) = match u64::try_from(until_ns) {
             Ok(until) if until_ns != i64::MAX => {
@@ -168,7 +245,7 @@ pub extern "C" fn trt_cond_broadcast(cond: trt_cond, mutex: trt_mutex) -> c_int 
 fn notify(
     cond: trt_cond,
     mutex: trt_mutex,
-    notify: fn(&PiCondvar, &PiGuard<'_, ()>) -> Result<(), tactus_sys::pi_mutex::PiLockError>,
+    notify: fn(&PiCondvar, &PiGuard<'_, ()>) -> Result<(), PiLockError>,
 ) -> c_int {
     call(|| {
         let condition = CONDITIONS.get(cond)?;
@@ -180,11 +257,11 @@ fn notify(
     })
 }
 
-/// Destroys a condition variable for which nobody waits.
+/// Destroys a condition variable for which nobody waits: otherwise it returns `-EBUSY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trt_cond_destroy(cond: trt_cond) -> c_int {
     call(|| {
-        CONDITIONS.free(cond)?;
+        CONDITIONS.destroy(cond)?;
         Ok(0)
     })
 }

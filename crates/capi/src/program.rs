@@ -230,10 +230,10 @@ pub(crate) unsafe fn hand_out(
     text: *mut c_char,
     size: usize,
 ) -> Result<c_int, Failure> {
-    let Some(found) = found else { return Ok(0) };
     if text.is_null() || size == 0 {
         return Err(Failure::new(libc::EFAULT, c"there is no room for a text"));
     }
+    let Some(found) = found else { return Ok(0) };
     // SAFETY: the caller says so. Bytes of an array of char may have any value; those not yet
     // written are written first.
     let place = unsafe {

@@ -73,7 +73,7 @@ pub(crate) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), Failure> {
     Ok(())
 }
 
-const NULL: Failure =
+pub(crate) const NULL: Failure =
     Failure::new(libc::EFAULT, c"a pointer is NULL; fix: pass the address of a variable");
 
 /// Copies a text with its NUL to an array, as far as it has room: whole characters only.

@@ -91,7 +91,7 @@ pub(crate) struct Started {
 }
 
 /// The threads of the program.
-pub(crate) static THREADS: Slots<Object<Started>, 256> =
+pub(crate) static THREADS: Slots<Object<Arc<Started>>, 256> =
     Slots::new(Kind::Thread, [const { Slot::new(Object::new(None)) }; 256]);
 
 /// A pointer of the program, for its own thread.
@@ -262,7 +262,8 @@ pub unsafe extern "C" fn trt_thread_create(
             let value = own::run(own, || unsafe { start(argument.get()) });
             returned.store(value, Ordering::Release);
         });
-        let handle = THREADS.keep(Started { thread: started.map_err(invalid)?, result })?;
+        let started = Started { thread: started.map_err(invalid)?, result };
+        let handle = THREADS.keep(Arc::new(started))?;
         // SAFETY: the caller says so.
         unsafe { put(thread, handle) }?;
         Ok(0)
@@ -324,37 +325,47 @@ fn ended(ended: Ended) -> Failure {
     }
 }
 
-/// Waits until a thread ends by itself, and closes its handle. `result` gets what its function
-/// returned; NULL is possible.
+/// Waits until a thread ends by itself, and closes its handle then. `result` gets what its function
+/// returned; NULL is possible. Several threads can wait for one, and others can stop it meanwhile.
+/// A thread that waits for itself gets `-EDEADLK`.
 ///
 /// # Safety
 /// `result` is NULL or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trt_thread_join(thread: trt_thread, result: *mut *mut c_void) -> c_int {
     // SAFETY: the caller says so.
-    unsafe { close(thread, result, |thread| drop(thread.join())) }
+    unsafe { close(thread, result, |_| ()) }
 }
 
-/// Asks a thread to end, waits for that, and closes its handle. The waits of the library return
-/// `-ECANCELED` in the thread, at the latest 100 ms later.
+/// Asks a thread to end, waits for that, and closes its handle then. The waits of the library return
+/// `-ECANCELED` in the thread, at the latest 100 ms later. A thread that stops itself gets `-EDEADLK`.
 ///
 /// # Safety
 /// `result` is NULL or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trt_thread_stop(thread: trt_thread, result: *mut *mut c_void) -> c_int {
     // SAFETY: the caller says so.
-    unsafe { close(thread, result, |thread| drop(thread.stop())) }
+    unsafe { close(thread, result, Thread::request_end) }
 }
 
 /// # Safety
 /// `result` is NULL or may be written.
-unsafe fn close(thread: trt_thread, result: *mut *mut c_void, end: impl FnOnce(Thread)) -> c_int {
+unsafe fn close(handle: trt_thread, result: *mut *mut c_void, before: fn(&Thread)) -> c_int {
     call(|| {
-        let Started { thread, result: returned } = THREADS.take(thread)?;
-        end(thread);
+        let started = THREADS.with(handle, |started| Ok(Arc::clone(started)))?;
+        if started.thread.is_current() {
+            return Err(Failure::new(
+                libc::EDEADLK,
+                c"a thread cannot wait for its own end; fix: return from it, or let another thread wait for it",
+            ));
+        }
+        before(&started.thread);
+        started.thread.wait();
+        // Of several threads that waited, the first closes the handle.
+        let _ = THREADS.take_later(handle);
         if !result.is_null() {
             // SAFETY: the caller says so.
-            unsafe { put(result, returned.load(Ordering::Acquire)) }?;
+            unsafe { put(result, started.result.load(Ordering::Acquire)) }?;
         }
         Ok(0)
     })
@@ -442,7 +453,7 @@ pub unsafe extern "C" fn trt_create_handler(
             }
         });
         let started = Started { thread: started.map_err(invalid)?, result: Arc::default() };
-        let handle = THREADS.keep(started)?;
+        let handle = THREADS.keep(Arc::new(started))?;
         // SAFETY: the caller says so.
         unsafe { put(thread, handle) }?;
         Ok(0)

@@ -8,7 +8,7 @@ use tactus_sys::pi_mutex::PiMutex;
 
 use crate::failure::call;
 use crate::program;
-use crate::text::{copy, put};
+use crate::text::{NULL, copy, put};
 use crate::thread::signed;
 
 /// A system call.
@@ -57,6 +57,9 @@ static PENDING: PiMutex<Option<VecDeque<Violation>>> = PiMutex::new(None);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trt_violation_next(violation: *mut trt_violation) -> c_int {
     call(|| {
+        if violation.is_null() {
+            return Err(NULL);
+        }
         let mut pending = PENDING.lock()?;
         if pending.is_none() {
             let lint = program::with(|program| Ok(program.running_lint()))?;

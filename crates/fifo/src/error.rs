@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tactus_model::format::printable;
+use tactus_model::format::{printable, quoted};
 use tactus_sys::SysError;
 
 use crate::index::{ReadIndex, WriteIndex};
@@ -68,7 +68,7 @@ pub enum OfferError {
     #[error("the name `{0}` is taken")]
     NameTaken(String),
     /// The name is not one.
-    #[error("`{0}` is not a name: 1 to 64 letters, digits and `.`, `-`, `_`, `/` are possible")]
+    #[error("`{}` is not a name: 1 to 64 letters, digits and `.`, `-`, `_`, `/` are possible", quoted(.0))]
     Name(String),
     /// The description of the element is empty or too long.
     #[error("`{0}`: the layout of its element needs 1 to 200 bytes of text")]

@@ -57,22 +57,30 @@ impl<T> Deref for TouchedVec<T> {
     }
 }
 
-/// The stack that one call of [`touch_stack`] touches, in bytes: the smallest page size of
+/// The stack that one call of [`touch_down_to`] touches, in bytes: the smallest page size of
 /// Linux.
 const FRAME: usize = 4096;
 
 /// Touches at least `depth` bytes of the calling thread's stack below the caller, so that
 /// calls within that depth cause no page fault.
 ///
-/// The stack must be larger than that. It has 2 MiB in a thread of Rust's standard library,
+/// The stack must be larger than that by some 16 KiB. It has 2 MiB in a thread of Rust's standard library,
 /// and 8 MiB in the first thread of most programs.
 #[inline(never)]
 pub fn touch_stack(depth: usize) {
+    let here = 0_u8;
+    touch_down_to(black_box(&here as *const u8).addr().saturating_sub(depth));
+}
+
+/// Touches the stack from the caller down to the address `end`. Counting the frames would not do:
+/// each is larger than its array, so a deep stack would end before the count does.
+#[inline(never)]
+fn touch_down_to(end: usize) {
     let mut frame = [0_u8; FRAME];
     // Without this, the compiler removes the unused array.
     black_box(frame.as_mut_slice());
-    if depth > FRAME {
-        touch_stack(depth - FRAME);
+    if frame.as_ptr().addr() > end {
+        touch_down_to(end);
     }
     // A use after the call prevents a tail call, so the frames are stacked.
     black_box(frame.as_mut_slice());
@@ -117,6 +125,13 @@ mod tests {
             descend(depth - 1024);
         }
         black_box(frame.as_mut_slice());
+    }
+
+    #[test]
+    fn a_deep_stack_is_touched_with_little_beside_it() {
+        const DEPTH: usize = 64 << 20;
+        let thread = std::thread::Builder::new().stack_size(DEPTH + (64 << 10));
+        thread.spawn(|| touch_stack(DEPTH)).unwrap().join().unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Requests that make no sense, before anything is started.
 
 use tactus_lint::LintError;
-use tactus_model::format::span;
+use tactus_model::format::{quoted, span};
 use tactus_model::time::Nanos;
 use tactus_sys::SysError;
 
@@ -28,7 +28,7 @@ pub const STACK_MOST: usize = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// The kernel takes no such name.
-    #[error("`{0}` is not the name of a thread: write 1 to 15 bytes without NUL, e.g. servo")]
+    #[error("`{}` is not the name of a thread: write 1 to 15 bytes without NUL, e.g. servo", quoted(.0))]
     Name(String),
     /// The period is out of range.
     #[error("a period of {period} is out of range; the nearest is {nearest}")]

@@ -1,8 +1,8 @@
 //! Starting threads, and the handle of one that runs.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 use tactus_lint::{Lint, LintReport};
@@ -208,7 +208,9 @@ impl Options {
         let mut description = prepared.recv().unwrap_or(Err(Refused::Preparing))?;
         let unseen = lint.iter().flat_map(|lint| lint.report().unseen);
         description.prepared.shortfalls.extend(unseen);
-        Ok(Thread { shared, handle: Some(handle), interrupter, description, lint })
+        let own = handle.thread().id();
+        let end = Mutex::new(End::Ahead(handle));
+        Ok(Thread { shared, own, end, interrupter, description, lint })
     }
 
     /// Checks what the types leave open.
@@ -258,14 +260,23 @@ pub struct Finished {
 /// A running thread.
 ///
 /// Dropping it stops the thread and waits for the end of its present job, unless the supervisor
-/// has found that job hung.
+/// has found that job hung. In the thread itself, dropping it does not wait.
 #[derive(Debug)]
 pub struct Thread {
     shared: Arc<Shared>,
-    handle: Option<JoinHandle<Ended>>,
+    own: std::thread::ThreadId,
+    /// Locked by the first thread that waits for the end.
+    end: Mutex<End>,
     interrupter: Option<Interrupter>,
     description: Description,
     lint: Option<Arc<Lint>>,
+}
+
+/// The end of a thread, for those who wait for it.
+#[derive(Debug)]
+enum End {
+    Ahead(JoinHandle<Ended>),
+    Seen(Ended),
 }
 
 impl Thread {
@@ -302,43 +313,88 @@ impl Thread {
 
     /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
-        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+        match self.end.try_lock() {
+            Ok(end) => end.is_over(),
+            Err(TryLockError::Poisoned(end)) => end.into_inner().is_over(),
+            // Another thread waits for it.
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+
+    /// Whether it is the calling thread, which cannot wait for its own end.
+    pub fn is_current(&self) -> bool {
+        self.own == std::thread::current().id()
     }
 
     /// Waits until the thread ends by itself.
-    pub fn join(mut self) -> Finished {
+    ///
+    /// # Panics
+    /// The thread waits for [itself](Self::is_current).
+    pub fn join(self) -> Finished {
         self.wait()
     }
 
     /// Asks the thread to end after its present job, at the latest 100 ms later, and waits for
     /// that.
-    pub fn stop(mut self) -> Finished {
-        self.request();
+    ///
+    /// # Panics
+    /// The thread stops [itself](Self::is_current).
+    pub fn stop(self) -> Finished {
+        self.request_end();
         self.wait()
     }
 
-    fn request(&self) {
+    /// Asks the thread to end after its present job, at the latest 100 ms later.
+    pub fn request_end(&self) {
         self.shared.is_ending.store(true, Ordering::Relaxed);
         if let Some(interrupter) = &self.interrupter {
             interrupter.interrupt();
         }
     }
 
-    fn wait(&mut self) -> Finished {
-        let handle = self.handle.take().map(JoinHandle::join);
-        // Panics of jobs are caught in the thread.
-        let ended = handle.and_then(Result::ok).unwrap_or(Ended::Requested);
+    /// Waits until the thread ends by itself. Several threads can wait for one.
+    ///
+    /// # Panics
+    /// The thread waits for [itself](Self::is_current).
+    pub fn wait(&self) -> Finished {
+        assert!(
+            !self.is_current(),
+            "a thread cannot wait for its own end; fix: let another thread wait for it"
+        );
+        let ended = self.end.lock().unwrap_or_else(PoisonError::into_inner).see();
         Finished { ended, stats: self.stats(), violations: self.violations() }
+    }
+}
+
+impl End {
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Ahead(handle) => handle.is_finished(),
+            Self::Seen(_) => true,
+        }
+    }
+
+    /// Waits for it.
+    fn see(&mut self) -> Ended {
+        // Panics of jobs are caught in the thread.
+        let ended = match std::mem::replace(self, Self::Seen(Ended::Requested)) {
+            Self::Ahead(handle) => handle.join().unwrap_or(Ended::Requested),
+            Self::Seen(ended) => ended,
+        };
+        *self = Self::Seen(ended.clone());
+        ended
     }
 }
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        if self.handle.is_some() {
-            self.request();
-            if !self.shared.watched.is_hung() {
-                self.wait();
-            }
+        let end = self.end.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if matches!(end, End::Seen(_)) {
+            return;
+        }
+        self.request_end();
+        if !self.is_current() && !self.shared.watched.is_hung() {
+            self.wait();
         }
     }
 }

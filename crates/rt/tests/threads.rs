@@ -1,5 +1,6 @@
 //! Threads of the library on this machine: their jobs, their ends, and what is reported.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +8,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_prepare::ThreadRef;
 use tactus_rt::{
-    Action, Ended, Finished, Flow, Incident, Overrun, Policy, Process, Refused, Restart,
+    Action, Ended, Finished, Flow, Incident, Overrun, Policy, Process, Refused, Restart, Thread,
 };
 use tactus_sys::{clock, usage};
 use tactus_testing::{Need, skip};
@@ -104,6 +105,47 @@ fn a_thread_with_a_long_period_stops_when_it_is_asked() {
     let hour = Nanos::from_secs(3600);
     let thread = process().periodic("hourly", hour).spawn(|_| Flow::Continue).unwrap();
     assert_eq!(thread.stop().ended, Ended::Requested);
+}
+
+#[test]
+fn several_threads_wait_for_one() {
+    let thread = process().periodic("shared", MS).spawn(|_| Flow::Continue).unwrap();
+    std::thread::scope(|scope| {
+        let waits: Vec<_> = (0..3).map(|_| scope.spawn(|| thread.wait().ended)).collect();
+        thread.request_end();
+        for wait in waits {
+            assert_eq!(wait.join().unwrap(), Ended::Requested);
+        }
+    });
+    assert!(thread.has_ended() && !thread.is_current());
+    assert_eq!(thread.join().ended, Ended::Requested);
+}
+
+#[test]
+fn a_thread_that_waits_for_itself_fails_and_one_that_drops_itself_ends() {
+    let waits = |thread: Thread| drop(thread.join());
+    for (body, stops) in [(waits as fn(Thread), true), (drop, false)] {
+        let (give, given) = sync_channel::<Thread>(1);
+        let (said, heard) = sync_channel(1);
+        let thread = process().periodic("itself", MS).spawn(move |_| {
+            let thread = given.recv().unwrap();
+            assert!(thread.is_current());
+            let result = catch_unwind(AssertUnwindSafe(|| body(thread)));
+            said.send(result.is_err()).unwrap();
+            Flow::Continue
+        });
+        give.send(thread.unwrap()).unwrap();
+        assert_eq!(heard.recv().unwrap(), stops);
+        // The handle was dropped, so the thread ends without another job.
+        assert!(heard.recv().is_err());
+    }
+}
+
+#[test]
+fn a_deep_stack_is_touched() {
+    const DEEP: usize = 64 << 20;
+    let thread = process().periodic("deep", MS).stack(DEEP).spawn(|_| Flow::Stop).unwrap();
+    assert_eq!(thread.join().ended, Ended::Stopped);
 }
 
 #[test]

@@ -41,6 +41,32 @@ static void *other_thread(void *unused)
     return NULL;
 }
 
+static trt_thread self;
+static int waits;
+
+/* Waits until its handle is known, and waits for itself. */
+static void *waits_for_itself(void *result)
+{
+    trt_mutex_lock(mutex);
+    waits = 1;
+    while (!self)
+        trt_cond_wait(condition, mutex, TRT_FOREVER);
+    trt_mutex_unlock(mutex);
+    REFUSED(trt_thread_join(self, NULL), EDEADLK, "own end");
+    REFUSED(trt_thread_stop(self, NULL), EDEADLK, "own end");
+    return result;
+}
+
+static void *joins(void *thread)
+{
+    void *result = NULL;
+    int joined = trt_thread_join(*(trt_thread *)thread, &result);
+    /* On a busy machine, it may begin after the end. */
+    if (joined == 0 ? result != thread : joined != -EBADF)
+        printf("joined: %d\n", joined), failures++;
+    return NULL;
+}
+
 static void *without_period(void *result)
 {
     REFUSED(trt_wait(NULL), EINVAL, "trt_make_periodic");
@@ -87,6 +113,8 @@ static void threads(void)
     options.cpus = NULL;
     options.name = "a name that is too long";
     REFUSED(trt_thread_create(&thread, &options, without_period, NULL), EINVAL, "1 to 15 bytes");
+    options.name = "\033[2J a name that is too long";
+    REFUSED(trt_thread_create(&thread, &options, without_period, NULL), EINVAL, "\\u{1b}[2J a name");
     options.name = "\xff";
     REFUSED(trt_thread_create(&thread, &options, without_period, NULL), EINVAL, "UTF-8");
     options.name = NULL;
@@ -114,6 +142,52 @@ static void threads(void)
     RETURNS(trt_thread_stop(thread, NULL), 0);
 }
 
+static void ends(void)
+{
+    trt_thread thread, deep;
+    struct trt_thread_options options = {.size = sizeof options, .stack = 64 << 20};
+    struct trt_stats stats;
+    pthread_t other;
+    void *result;
+
+    RETURNS(trt_thread_create(&deep, &options, without_period, NULL), 0);
+    RETURNS(trt_thread_join(deep, NULL), 0);
+
+    /* While one thread joins it, others see and stop it. */
+    RETURNS(trt_thread_create(&thread, NULL, until_stopped, &thread), 0);
+    pthread_create(&other, NULL, joins, &thread);
+    trt_sleep_for(20000000);
+    RETURNS(trt_thread_stats(thread, &stats), 0);
+    RETURNS(trt_thread_stop(thread, &result), 0);
+    if (result != &thread)
+        printf("another result\n"), failures++;
+    pthread_join(other, NULL);
+    REFUSED(trt_thread_stop(thread, NULL), EBADF, "closed");
+
+    RETURNS(trt_mutex_create(&mutex), 0);
+    RETURNS(trt_cond_create(&condition), 0);
+    RETURNS(trt_thread_create(&thread, NULL, waits_for_itself, &self), 0);
+    RETURNS(trt_mutex_lock(mutex), 0);
+    while (!waits) {
+        trt_mutex_unlock(mutex);
+        trt_sleep_for(1000000);
+        trt_mutex_lock(mutex);
+    }
+    REFUSED(trt_mutex_destroy(mutex), EBUSY, "holds the lock");
+    RETURNS(trt_mutex_unlock(mutex), 0);
+    REFUSED(trt_cond_destroy(condition), EBUSY, "waits");
+    REFUSED(trt_mutex_destroy(mutex), EBUSY, "waits");
+    RETURNS(trt_mutex_lock(mutex), 0);
+    self = thread;
+    RETURNS(trt_cond_broadcast(condition, mutex), 0);
+    RETURNS(trt_mutex_unlock(mutex), 0);
+    RETURNS(trt_thread_join(thread, &result), 0);
+    if (result != &self)
+        printf("another result\n"), failures++;
+    RETURNS(trt_cond_destroy(condition), 0);
+    RETURNS(trt_mutex_destroy(mutex), 0);
+}
+
 static void channels(const char *socket)
 {
     struct trt_options options = {.size = sizeof options, .socket = socket};
@@ -139,7 +213,9 @@ static void channels(const char *socket)
     REFUSED(trt_init(&options), EALREADY, "trt_exit");
     REFUSED(trt_fifo_create(NULL, "out", TRT_WRITE, 8, 4), EFAULT, "NULL");
     REFUSED(trt_fifo_create(&outwards, NULL, TRT_WRITE, 8, 4), EFAULT, "name is NULL");
-    REFUSED(trt_fifo_create(&outwards, "out", 7, 8, 4), EINVAL, "TRT_FIFO");
+    REFUSED(trt_create(&outwards, "out", 7, NULL, 8, 4), EINVAL, "TRT_FIFO");
+    for (uint32_t direction = 2; direction < 5; direction++)
+        REFUSED(trt_fifo_create(&outwards, "out", direction, 8, 4), EINVAL, "TRT_READ");
     REFUSED(trt_fifo_create(&outwards, "out", TRT_WRITE, 0, 4), EINVAL, "0 bytes");
     REFUSED(trt_fifo_create(&outwards, "out", TRT_WRITE, 8, 0), EINVAL, "0 items");
     RETURNS(trt_fifo_create(&outwards, "out", TRT_WRITE, 8, 4), 0);
@@ -218,6 +294,7 @@ static void alarms(void)
     REFUSED(trt_sleep_until(9, 0), EINVAL, "TRT_MONOTONIC");
     REFUSED(trt_clock_round(5, 0), EINVAL, "not positive");
     RETURNS(trt_clock_round(1000001, 1000000), 2000000);
+    RETURNS(trt_clock_round(-7, 5), 0);
     REFUSED(trt_clock_measure(TRT_MONOTONIC, 3, NULL), EINVAL, "NULL");
     REFUSED(trt_clock_measure(TRT_MONOTONIC, 0, services), EINVAL, "1 to 100000");
     REFUSED(trt_clock_measure(9, 1, services), EINVAL, "TRT_MONOTONIC");
@@ -255,9 +332,12 @@ int main(int count, char **arguments)
         return 2;
     channels(arguments[1]);
     threads();
+    ends();
     locks();
     alarms();
     RETURNS(trt_violation_next(&violation), 0);
+    REFUSED(trt_violation_next(NULL), EFAULT, "NULL");
+    REFUSED(trt_shortfall(1000, NULL, 0), EFAULT, "no room");
     if (trt_shortfall(0, text, sizeof text) == 1 && strlen(text) > 3)
         printf("a text beyond its room\n"), failures++;
     RETURNS(trt_close(inwards), 0);
