@@ -183,7 +183,9 @@ pub fn lint(
                 break;
             }
             for found in new {
-                watch.attach(found, are_new, &mut recording, &calls, &mut on_news)?;
+                let first = command.as_ref().filter(|command| command.is(found.thread));
+                let sleeps = are_new.then(|| first.map_or(0, |command| command.sleeps));
+                watch.attach(found, sleeps, &mut recording, &calls, &mut on_news)?;
             }
             (are_new, newest) = (true, Instant::now());
         }
@@ -249,11 +251,12 @@ struct Life {
 const BROUGHT_IN_MAX: u32 = 16;
 
 impl Watch {
-    /// Starts to watch a thread, unless it is watched already or a limit is reached.
+    /// Starts to watch a thread, unless it is watched already or a limit is reached. One that has
+    /// slept more than `sleeps` times is watched late.
     fn attach(
         &mut self,
         found: Found,
-        is_new: bool,
+        sleeps: Option<u64>,
         recording: &mut ThreadRecording,
         calls: &Calls,
         on_news: &mut impl FnMut(News),
@@ -268,8 +271,10 @@ impl Watch {
         match recording.start(found.thread) {
             Ok(Some(recorder)) => {
                 // A thread that has slept can have had sections.
-                let has_slept = Status::of(found.thread.0).is_none_or(|status| status.sleeps > 0);
-                self.report.late_threads += u64::from(is_new && has_slept);
+                let is_late = sleeps.is_some_and(|sleeps| {
+                    Status::of(found.thread.0).is_none_or(|status| status.sleeps > sleeps)
+                });
+                self.report.late_threads += u64::from(is_late);
                 on_news(News::Watching { name: found.name.clone(), thread: found.thread });
                 self.add(found, recorder, recording, calls);
             }

@@ -58,11 +58,8 @@ fn partly(report: &LintReport) -> String {
 
 /// How many threads were not watched from their begin.
 fn unwatched(report: &LintReport) -> String {
-    let (late, missed) = (report.late_threads, report.missed_threads);
-    let late = (late > 0).then(|| format!("{} watched late", format::counted(late, "thread")));
-    let missed = (missed > 0).then(|| format!("{} never", format::counted(missed, "thread")));
-    let both: Vec<String> = late.into_iter().chain(missed).collect();
-    format!("Of the threads, {}: what they did before is not known.", both.join(", "))
+    let (late, missed) = (format::count(report.late_threads), format::count(report.missed_threads));
+    format!("Threads watched late: {late}, never: {missed}. What they did before is not known.")
 }
 
 fn columns(rows: &[Violation]) -> Vec<Column> {
