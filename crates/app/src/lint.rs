@@ -10,6 +10,7 @@ mod threads;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::fs::File;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,14 +19,17 @@ use serde::Serialize;
 use tactus_explain::jobs::Period;
 use tactus_explain::sections::{Call, SectionFinder, Step};
 use tactus_lint::Code;
+use tactus_model::format;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_model::violation::{CodePlace, LintReport, ViolationTally};
+use tactus_record::live::RecordError;
 use tactus_record::thread::{Did, ThreadRecorder, ThreadRecording};
 use tactus_sys::perf::OpenFileLimit;
 use tactus_sys::section::STACK_MAX;
 
+use crate::target::Status;
 use crate::{Error, ErrorKind, Result};
 use calls::Calls;
 use command::Command;
@@ -33,6 +37,18 @@ use threads::{Found, Roots, Threads};
 
 /// The time between two looks at what the threads did, and whether there are new ones.
 const PACE: Duration = Duration::from_millis(5);
+
+/// The same while new threads come: a program starts most of them one after the other.
+const PACE_BEGINNING: Duration = Duration::from_millis(1);
+
+/// How long after the newest thread no further ones are expected.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// The most looks for new threads before what the watched ones did is read.
+const FINDS_MAX: usize = 16;
+
+/// The number of open files that finding threads and reading symbols need.
+const SPARE_FILES: usize = 8;
 
 /// The most threads that are watched at the same time: each has a buffer of 4 MiB.
 pub const THREADS_MAX: usize = 64;
@@ -87,6 +103,8 @@ pub struct Answer {
     pub threads: Vec<Watched>,
     /// The number of watched threads without sections.
     pub without_sections: usize,
+    /// Where threads slept longest that never waited in [`Question::wait`].
+    pub elsewhere: Vec<Watched>,
     /// The names of [`Question::threads`] that no thread had.
     pub unseen_names: Vec<String>,
     /// The names of threads that were seen and not asked for.
@@ -152,22 +170,26 @@ pub fn lint(
         return Err(Error::usage(format!("there is no process {process}")));
     }
     let until = question.duration.map(|length| Instant::now() + Duration::from(length));
-    let mut watch = Watch::default();
+    let mut watch = Watch { spare: spare_files(), ..Watch::default() };
+    // Threads of a process that ran before are watched from now on, as asked for.
+    let (mut are_new, mut newest) = (command.is_some(), Instant::now());
     loop {
         let has_ended = command.as_mut().is_some_and(|command| command.reap(&mut on_news));
-        let new = threads.find();
-        watch.forget(|thread| threads.has(thread));
-        for found in new {
-            if watch.rename(&found) {
-                continue;
+        // While threads are attached, others start.
+        for _ in 0..FINDS_MAX {
+            let new = threads.find();
+            watch.forget(|thread| threads.has(thread));
+            if new.is_empty() {
+                break;
             }
-            if watch.lives.len() >= THREADS_MAX {
-                watch.refused.insert(found.thread);
-            } else if let Some(recorder) = recording.start(found.thread)? {
-                on_news(News::Watching { name: found.name.clone(), thread: found.thread });
-                watch.add(found, recorder, &recording, &calls);
+            for found in new {
+                let first = command.as_ref().filter(|command| command.is(found.thread));
+                let sleeps = are_new.then(|| first.map_or(0, |command| command.sleeps));
+                watch.attach(found, sleeps, &mut recording, &calls, &mut on_news)?;
             }
+            (are_new, newest) = (true, Instant::now());
         }
+        watch.look();
         watch.drain();
         let is_over = until.is_some_and(|until| Instant::now() >= until)
             || stop.load(Ordering::Relaxed)
@@ -176,7 +198,8 @@ pub fn lint(
         if is_over {
             break;
         }
-        std::thread::sleep(PACE);
+        let is_quiet = newest.elapsed() >= QUIET;
+        std::thread::sleep(if is_quiet { PACE } else { PACE_BEGINNING });
     }
     watch.drain();
     Ok(watch.answer(&recording, &threads, command.and_then(|command| command.ended)))
@@ -191,9 +214,27 @@ struct Watch {
     report: LintReport,
     threads: Vec<Watched>,
     without_sections: usize,
-    /// The threads beyond the limit.
+    elsewhere: Vec<Watched>,
+    /// The processes whose code was not read since a thread was found.
+    unread: HashSet<u32>,
+    /// The threads beyond a limit.
     refused: HashSet<ThreadId>,
+    /// The limit of this process that was reached; no more threads are watched.
+    limit: Option<Limit>,
+    /// Files that are closed when no more can be opened.
+    spare: Vec<File>,
     faults_in_kernel: bool,
+}
+
+/// Why no more threads are watched.
+struct Limit {
+    reason: String,
+    fix: Option<String>,
+}
+
+/// Opens files that keep their places for later.
+fn spare_files() -> Vec<File> {
+    (0..SPARE_FILES).filter_map(|_| File::open("/dev/null").ok()).collect()
 }
 
 /// A thread that is watched.
@@ -210,6 +251,49 @@ struct Life {
 const BROUGHT_IN_MAX: u32 = 16;
 
 impl Watch {
+    /// Starts to watch a thread, unless it is watched already or a limit is reached. One that has
+    /// slept more than `sleeps` times is watched late.
+    fn attach(
+        &mut self,
+        found: Found,
+        sleeps: Option<u64>,
+        recording: &mut ThreadRecording,
+        calls: &Calls,
+        on_news: &mut impl FnMut(News),
+    ) -> Result<()> {
+        if self.rename(&found) {
+            return Ok(());
+        }
+        if self.lives.len() >= THREADS_MAX || self.limit.is_some() {
+            self.refused.insert(found.thread);
+            return Ok(());
+        }
+        match recording.start(found.thread) {
+            Ok(Some(recorder)) => {
+                // A thread that has slept can have had sections.
+                let is_late = sleeps.is_some_and(|sleeps| {
+                    Status::of(found.thread.0).is_none_or(|status| status.sleeps > sleeps)
+                });
+                self.report.late_threads += u64::from(is_late);
+                on_news(News::Watching { name: found.name.clone(), thread: found.thread });
+                self.add(found, recorder, recording, calls);
+            }
+            Ok(None) => self.report.missed_threads += 1,
+            // What the others do is worth knowing.
+            Err(RecordError::Refused { diagnosis, .. }) if self.has_watched() => {
+                self.refused.insert(found.thread);
+                self.limit = Some(Limit { reason: diagnosis.reason, fix: diagnosis.fix });
+                self.spare.clear();
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn has_watched(&self) -> bool {
+        !(self.lives.is_empty() && self.threads.is_empty()) || self.without_sections > 0
+    }
+
     fn add(
         &mut self,
         found: Found,
@@ -221,8 +305,7 @@ impl Watch {
             true => SectionFinder::new(calls.allowed.clone(), calls.wait.clone()),
             false => SectionFinder::without_calls(),
         };
-        // While the process lives, it shows which files it has mapped.
-        self.codes.entry(found.process).or_insert_with(|| Code::of_process(found.process)).look();
+        self.unread.insert(found.process);
         self.faults_in_kernel |= recorder.has_faults_in_kernel();
         let tally = ViolationTally::default();
         self.lives.push(Life { found, recorder, finder, tally, brought_in: 0 });
@@ -234,8 +317,16 @@ impl Watch {
         let Some(life) = life else { return false };
         life.found.name.clone_from(&new.name);
         // A process that executes another program has its name.
-        self.codes.get_mut(&new.process).into_iter().for_each(Code::look);
+        self.unread.insert(new.process);
         true
+    }
+
+    /// Reads the code of processes with new threads: while a process lives, it shows which files
+    /// it has mapped. It takes longer than to start watching.
+    fn look(&mut self) {
+        for process in self.unread.drain() {
+            self.codes.entry(process).or_insert_with(|| Code::of_process(process)).look();
+        }
     }
 
     /// Reads what the threads did since the last call.
@@ -264,6 +355,7 @@ impl Watch {
         if self.lives.iter().all(|life| lives(life.found.thread)) {
             return;
         }
+        self.look();
         self.drain();
         let (living, ended) =
             std::mem::take(&mut self.lives).into_iter().partition(|life| lives(life.found.thread));
@@ -283,6 +375,14 @@ impl Watch {
         self.report.lost += finder.lost();
         if finder.sections() == 0 {
             self.without_sections += 1;
+            self.elsewhere.extend(finder.longest_sleep().map(|(call, at)| Watched {
+                thread: found.thread,
+                name: found.name,
+                sections: 0,
+                wait: Some(call.to_owned()),
+                at: Some(at.clone()),
+                period: None,
+            }));
             return;
         }
         self.threads.push(Watched {
@@ -301,8 +401,9 @@ impl Watch {
         threads: &Threads,
         ended: Option<ExitStatus>,
     ) -> Answer {
+        let was_watched = self.has_watched();
         let lives = std::mem::take(&mut self.lives);
-        let was_watched = !(lives.is_empty() && self.threads.is_empty());
+        let limit = self.limit.take().unwrap_or_else(too_many);
         lives.into_iter().for_each(|life| self.end(life));
         let mut report = self.report;
         report.violations = self.tally.violations();
@@ -311,11 +412,19 @@ impl Watch {
         if was_watched && !self.faults_in_kernel && recording.has_calls() {
             report.unseen.push(faults_in_user_mode());
         }
-        report.unseen.extend((!self.refused.is_empty()).then(|| too_many(self.refused.len())));
+        let watched = self.threads.len() + self.without_sections;
+        let refused = (!self.refused.is_empty()).then(|| Shortfall {
+            asked: format::counted(self.refused.len() as u64, "more thread"),
+            granted: format::counted(watched as u64, "thread"),
+            reason: limit.reason,
+            fix: limit.fix,
+        });
+        report.unseen.extend(refused);
         Answer {
             report,
             threads: self.threads,
             without_sections: self.without_sections,
+            elsewhere: self.elsewhere,
             unseen_names: threads.unseen_names(),
             others: threads.others(),
             ended,
@@ -332,11 +441,9 @@ fn faults_in_user_mode() -> Shortfall {
     }
 }
 
-fn too_many(refused: usize) -> Shortfall {
-    Shortfall {
-        asked: tactus_model::format::counted(refused as u64, "more thread"),
-        granted: format!("{THREADS_MAX} threads"),
-        reason: "each needs a buffer of 4 MiB".to_owned(),
+fn too_many() -> Limit {
+    Limit {
+        reason: format!("at most {THREADS_MAX} are watched: each needs a buffer of 4 MiB"),
         fix: Some("name the threads with --thread".to_owned()),
     }
 }

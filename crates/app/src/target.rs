@@ -194,6 +194,8 @@ fn runs(process: i32, name: &Name) -> bool {
 pub(crate) struct Status {
     name: String,
     process: i32,
+    /// How often it has left its CPU of its own will.
+    pub(crate) sleeps: u64,
 }
 
 impl Status {
@@ -204,7 +206,11 @@ impl Status {
         if value("State:")?.starts_with(['Z', 'X']) {
             return None;
         }
-        Some(Self { name: value("Name:")?.to_owned(), process: value("Tgid:")?.parse().ok()? })
+        Some(Self {
+            name: value("Name:")?.to_owned(),
+            process: value("Tgid:")?.parse().ok()?,
+            sleeps: value("voluntary_ctxt_switches:")?.parse().ok()?,
+        })
     }
 }
 

@@ -271,10 +271,7 @@ impl SectionFinder {
     }
 
     fn learn(&mut self, now: Instant<Monotonic>, slept: Nanos, call: &Call) {
-        if self.given.as_ref().is_some_and(|given| !given.is(call)) {
-            return;
-        }
-        let is_full = self.candidates.len() >= CANDIDATES_MAX;
+        let is_full = self.candidates.len() >= CANDIDATES_MAX && !self.is_given(call);
         match self.candidates.get_mut(call) {
             Some(candidate) => {
                 if candidate.spacings.len() < SPACINGS_MAX {
@@ -291,19 +288,37 @@ impl SectionFinder {
         }
     }
 
+    /// Whether the caller knows that this call is the wait.
+    fn is_given(&self, call: &Call) -> bool {
+        self.given.as_ref().is_some_and(|given| given.is(call))
+    }
+
+    /// The calls that can be the wait: if the caller knows it, no other.
+    fn eligible(&self) -> impl Iterator<Item = (&Call, &Candidate)> {
+        let is_free = self.given.is_none();
+        self.candidates.iter().filter(move |(call, _)| is_free || self.is_given(call))
+    }
+
+    /// The call in which the thread slept longest, and where, if it never waited as the caller
+    /// said.
+    pub fn longest_sleep(&self) -> Option<(&str, &CodePlace)> {
+        let others = self.candidates.iter().filter(|_| self.wait.is_none());
+        let longest = others.max_by_key(|(_, candidate)| candidate.slept);
+        longest.map(|(call, _)| (call.what.as_str(), &call.at))
+    }
+
     /// Whether a candidate is regular, or no more acts can be kept.
     fn is_learned(&self) -> bool {
-        let is_regular = |candidate: &Candidate| {
+        let is_regular = |(_, candidate): (&Call, &Candidate)| {
             candidate.spacings.len() >= LEARNED && candidate.period().is_some()
         };
-        self.pending.len() >= PENDING_MAX || self.candidates.values().any(is_regular)
+        self.pending.len() >= PENDING_MAX || self.eligible().any(is_regular)
     }
 
     /// Chooses the wait, and takes again what the thread did so far.
     fn decide(&mut self) {
-        let candidates = self.candidates.iter();
         let weight = |(call, candidate): &(&Call, &Candidate)| candidate.weight(call);
-        let best = candidates.max_by(|a, b| weight(a).total_cmp(&weight(b)));
+        let best = self.eligible().max_by(|a, b| weight(a).total_cmp(&weight(b)));
         let Some((Call { number, what, at, .. }, candidate)) = best else {
             return self.pending.clear();
         };

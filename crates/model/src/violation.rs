@@ -197,6 +197,13 @@ pub struct LintReport {
     /// The number of records that were lost because they came faster than they were read.
     #[serde(default)]
     pub lost_records: u64,
+    /// The number of threads that had slept before they were watched: what they did before is not
+    /// known.
+    #[serde(default)]
+    pub late_threads: u64,
+    /// The number of threads that were found and ended before they were watched.
+    #[serde(default)]
+    pub missed_threads: u64,
     /// What was not watched, and why.
     pub unseen: Vec<Shortfall>,
 }
@@ -222,9 +229,19 @@ impl LintReport {
         self.violations.iter().map(|violation| violation.count).sum::<u64>() + self.unplaced
     }
 
-    /// Whether each section was watched from its begin to its end.
-    pub const fn is_whole(&self) -> bool {
+    /// Whether each section was watched from its begin to its end, as far as threads were watched.
+    pub const fn has_whole_sections(&self) -> bool {
         self.interrupted == 0 && self.lost == 0
+    }
+
+    /// Whether each thread was watched from its begin.
+    pub const fn has_whole_threads(&self) -> bool {
+        self.late_threads == 0 && self.missed_threads == 0
+    }
+
+    /// Whether each section of each thread was watched from its begin to its end.
+    pub const fn is_whole(&self) -> bool {
+        self.has_whole_sections() && self.has_whole_threads()
     }
 }
 

@@ -7,7 +7,7 @@ use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::{Asked, Diagnosis};
 use tactus_prepare::diagnose_here;
-use tactus_sys::perf::{CallIds, ThreadEvents, ThreadRecord};
+use tactus_sys::perf::{CallIds, OpenFileLimit, ThreadEvents, ThreadRecord};
 use tactus_sys::section::Registers;
 use tactus_sys::tracefs::Tracefs;
 use tactus_sys::{Errno, SysError};
@@ -105,7 +105,8 @@ impl ThreadRecording {
     /// Starts to record a thread; `None` if it has ended.
     ///
     /// # Errors
-    /// The kernel permits no events of the thread, or has no memory for them.
+    /// The kernel permits no events of the thread, has no memory for them, or this process has too
+    /// many open files.
     pub fn start(&mut self, thread: ThreadId) -> Result<Option<ThreadRecorder>, RecordError> {
         match self.open(thread) {
             Err(error)
@@ -116,6 +117,11 @@ impl ThreadRecording {
                 self.start(thread)
             }
             Err(error) if error.errno == Errno::SRCH => Ok(None),
+            Err(error) if error.call == "mmap" => {
+                let what = "keep the records of a thread";
+                Err(RecordError::refused(what, &Asked::EventRings, error.errno))
+            }
+            Err(SysError { errno: Errno::MFILE, .. }) => Err(too_many_files()),
             Err(error) if is_refusal(error) => {
                 let what = "record what a thread does";
                 Err(RecordError::refused(what, &Asked::ThreadEvents, error.errno))
@@ -144,6 +150,15 @@ impl ThreadRecording {
 
 fn is_refusal(error: SysError) -> bool {
     [Errno::ACCESS, Errno::PERM].contains(&error.errno)
+}
+
+fn too_many_files() -> RecordError {
+    let limit = OpenFileLimit::present();
+    let diagnosis = Diagnosis {
+        reason: format!("each thread needs 4 open files, and the limit is {limit} (RLIMIT_NOFILE)"),
+        fix: Some("ulimit -n 4096".to_owned()),
+    };
+    RecordError::Refused { what: "record what a thread does", diagnosis }
 }
 
 fn no_calls(Diagnosis { reason, fix }: Diagnosis) -> Shortfall {

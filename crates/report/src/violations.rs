@@ -32,12 +32,13 @@ pub fn violations_text(report: &LintReport, options: &TableOptions) -> String {
         let more = format::counted(*unplaced, "more violation");
         format!("{more} came too fast to find the lines.")
     });
-    let cut = (!report.is_whole()).then(|| partly(report));
+    let cut = (!report.has_whole_sections()).then(|| partly(report));
+    let threads = (!report.has_whole_threads()).then(|| unwatched(report));
     let unseen = unseen.iter().map(|unseen| {
         let fix = unseen.fix.as_ref().map(|fix| format!(" fix: {fix}")).unwrap_or_default();
         format!("Not seen: {}, because {}.{fix}", unseen.asked, unseen.reason)
     });
-    for sentence in [found].into_iter().chain(more).chain(cut).chain(unseen) {
+    for sentence in [found].into_iter().chain(more).chain(cut).chain(threads).chain(unseen) {
         text.push_str(&wrapped(&sentence, "", options.width));
     }
     text
@@ -53,6 +54,12 @@ fn partly(report: &LintReport) -> String {
         count => format!(" {} came too fast to be kept.", format::counted(count, "record")),
     };
     format!("Of these, {whole} watched in whole, {part} in part{lost}.{records}")
+}
+
+/// How many threads were not watched from their begin.
+fn unwatched(report: &LintReport) -> String {
+    let (late, missed) = (format::count(report.late_threads), format::count(report.missed_threads));
+    format!("Threads watched late: {late}, never: {missed}. What they did before is not known.")
 }
 
 fn columns(rows: &[Violation]) -> Vec<Column> {
@@ -109,6 +116,8 @@ mod tests {
             interrupted: 1,
             lost: 12,
             lost_records: 700,
+            late_threads: 3,
+            missed_threads: 1,
             unseen: vec![Shortfall {
                 asked: "page faults".to_owned(),
                 granted: "none of them".to_owned(),

@@ -3,17 +3,21 @@
 use std::ffi::OsString;
 use std::process::{self, Child, ExitStatus};
 
+use tactus_model::recording::ThreadId;
 use tactus_record::live::RecordError;
 use tactus_sys::process::{adopt_orphans, reap_any_child};
 
 use super::{News, threads};
 use crate::Result;
+use crate::target::Status;
 
 /// A command that was started.
 #[derive(Debug)]
 pub(super) struct Command {
     /// Its status is taken by [`Command::reap`], with those of all children.
     child: Child,
+    /// How often it had slept when it had begun its program: executing a program can sleep.
+    pub(super) sleeps: u64,
     /// How it ended.
     pub(super) ended: Option<ExitStatus>,
 }
@@ -29,9 +33,16 @@ impl Command {
         let failed =
             |error| RecordError::Command { command: program.to_string_lossy().into_owned(), error };
         let child = process::Command::new(program).args(arguments).spawn().map_err(failed)?;
+        let thread = i32::try_from(child.id()).ok();
+        let sleeps = thread.and_then(Status::of).map_or(0, |status| status.sleeps);
         threads::await_name(child.id(), program);
         on_news(News::Started(child.id()));
-        Ok(Self { child, ended: None })
+        Ok(Self { child, sleeps, ended: None })
+    }
+
+    /// Whether this is the first thread of the command.
+    pub(super) fn is(&self, thread: ThreadId) -> bool {
+        u32::try_from(thread.0) == Ok(self.child.id())
     }
 
     /// Takes the ends of the children of this process; returns whether there are no more. Each

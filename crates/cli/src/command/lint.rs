@@ -184,7 +184,7 @@ fn print(answer: &Answer, arguments: &LintArguments) -> CommandResult {
     if answer.report.sections > 0 || !answer.report.is_clean() {
         write!(stdout(), "{}", violations_text(&answer.report, &table_options()))?;
     }
-    for thread in &answer.threads {
+    for thread in answer.threads.iter().chain(&answer.elsewhere) {
         arguments.quietness.note(format_args!("{}", waits(thread)));
     }
     Ok(())
@@ -196,10 +196,12 @@ fn waits(thread: &Watched) -> String {
     let Some((call, at)) = thread.wait.as_ref().zip(thread.at.as_ref()) else {
         return format!("{name}: a section is any time awake");
     };
-    let period = thread.period.map_or("irregularly".to_owned(), |period| {
-        format!("every {}", format::latency(period.length))
-    });
-    format!("{name} waits in {call} ({}), {period}", format::printable(&at.to_string()))
+    let period = match thread.period {
+        Some(period) => format!(", every {}", format::latency(period.length)),
+        None if thread.sections == 0 => String::new(),
+        None => ", and returns too irregularly here to see a period".to_owned(),
+    };
+    format!("{name} waits in {call} ({}){period}", format::printable(&at.to_string()))
 }
 
 /// The end of the command; violations count more than its own exit code.
@@ -223,8 +225,10 @@ fn outcome(answer: &Answer, arguments: &LintArguments) -> CommandResult {
         // A clean result that watched nothing would pass every gate.
         let call = arguments.until.as_ref().map(|call| format!("`{call}`"));
         let call = call.as_deref().unwrap_or("the same call");
+        let elsewhere = answer.elsewhere.first().map(|thread| format!("; {}", waits(thread)));
         return Err(CommandError::not_met(format!(
-            "no section was seen: no watched thread waited twice in {call}"
+            "no section was seen: no watched thread waited twice in {call}{}",
+            elsewhere.unwrap_or_default()
         )));
     }
     if !arguments.accept_partial {
@@ -233,16 +237,28 @@ fn outcome(answer: &Answer, arguments: &LintArguments) -> CommandResult {
     answer.ended.map_or(Ok(()), succeeded)
 }
 
+/// What accepts a check in part.
+const ACCEPT: &str = "--accept-partial accepts it";
+
+/// Fails if threads were not watched from their begin.
+fn whole_threads(report: &LintReport) -> CommandResult {
+    if report.has_whole_threads() {
+        return Ok(());
+    }
+    let (late, missed) = (report.late_threads, report.missed_threads);
+    let late = format::counted(late, "thread");
+    Err(CommandError::not_met(format!("{late} watched late, {missed} never; {ACCEPT}")))
+}
+
 /// Fails if a violation could have gone unseen.
 fn complete(report: &LintReport) -> CommandResult {
-    const ACCEPT: &str = "--accept-partial accepts it";
-    if !report.is_whole() {
+    if !report.has_whole_sections() {
         let count = format::counted(report.interrupted + report.lost, "section");
         return Err(CommandError::not_met(format!(
             "{count} not watched from begin to end; {ACCEPT}"
         )));
     }
-    let Some(unseen) = report.unseen.first() else { return Ok(()) };
+    let Some(unseen) = report.unseen.first() else { return whole_threads(report) };
     let error = format!("{} not seen: {}", unseen.asked, unseen.reason);
     let hint = match &unseen.fix {
         Some(fix) => format!("{fix}; {ACCEPT}"),
@@ -273,6 +289,8 @@ mod tests {
         assert_eq!(exit(&report), 0);
         assert_eq!(exit(&LintReport { interrupted: 1, ..report.clone() }), 1);
         assert_eq!(exit(&LintReport { lost: 1, ..report.clone() }), 1);
+        assert_eq!(exit(&LintReport { late_threads: 1, ..report.clone() }), 1);
+        assert_eq!(exit(&LintReport { missed_threads: 1, ..report.clone() }), 1);
         let unseen = Shortfall {
             asked: "system calls".to_owned(),
             granted: "page faults".to_owned(),

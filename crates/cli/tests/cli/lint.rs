@@ -107,6 +107,54 @@ fn needs_tracing_a_name_that_no_thread_has_and_a_thread_without_sections_fail() 
     assert!(error.contains("no section was seen"), "{error}");
 }
 
+#[test]
+fn needs_tracing_a_wait_that_no_thread_makes_fails_with_the_call_in_which_it_slept() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let Some(program) = tactus.compile(PLANTED) else { return };
+    let watched = ["lint", "--thread", "servo", "--until", "ppoll", "--", &program, "600"];
+    let error = tactus.fail(1, &watched);
+    let expected = "no watched thread waited twice in `ppoll`; servo waits in clock_nanosleep (";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn needs_tracing_a_thread_that_slept_before_it_was_watched_is_reported() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    // It gets the name after it has slept.
+    let script = "sleep 0.1; echo late >/proc/$$/comm; sleep 0.1; sleep 0.1; sleep 0.1";
+    let output = tactus.run(&["lint", "--json", "--thread", "late", "--", "sh", "-c", script]);
+    let report = report(&output.stdout);
+    // The children have the name until they execute their program.
+    assert!(report["late_threads"].as_u64().unwrap() >= 1, "{report:#}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn needs_tracing_without_open_files_the_watched_threads_are_reported() {
+    let tactus = Tactus::new();
+    if !permitted(&tactus) {
+        return;
+    }
+    let Some(program) = tactus.compile(PLANTED) else { return };
+    let started = format!("{program} 600 open & ").repeat(12);
+    let lint = tactus.command(&["lint", "--", "sh", "-c", &format!("{started} wait")]);
+    let limited = Command::new("sh")
+        .args(["-c", "ulimit -n 50; exec \"$@\"", "sh"])
+        .arg(lint.get_program())
+        .args(lint.get_args())
+        .output()
+        .unwrap();
+    let printed = text(&limited.stdout);
+    assert!(printed.contains("RLIMIT_NOFILE") && printed.contains("ulimit -n"), "{printed}");
+    assert_eq!(limited.status.code(), Some(1), "{}", text(&limited.stderr));
+}
+
 /// The report of `--json`.
 fn report(printed: &[u8]) -> Value {
     serde_json::from_str(&text(printed)).unwrap_or_else(|error| panic!("{error}: {printed:?}"))

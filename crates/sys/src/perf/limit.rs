@@ -20,6 +20,11 @@ impl OpenFileLimit {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before });
         Self { before }
     }
+
+    /// The number of files that this process may have open now.
+    pub fn present() -> u64 {
+        getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+    }
 }
 
 impl Drop for OpenFileLimit {
