@@ -34,22 +34,30 @@ fn exchange(
     place: u32,
     content: impl Content,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
+    let partner = Partner { operation: cost.operation, cpu: place };
     let terms = Terms { size: cost.size.get() as usize, buffers: cost.buffers, wait: cost.wait };
     match cost.operation {
-        Word::IpcVmsplice => start(ipc::vmsplice(terms), place, content),
-        Word::IpcUnixStream => start(ipc::unix_stream(terms), place, content),
-        Word::IpcUnixDatagram => start(ipc::unix_datagram(terms), place, content),
-        Word::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), place, content),
-        Word::IpcTcp => start(ipc::tcp(terms), place, content),
-        Word::IpcUdp => start(ipc::udp(terms), place, content),
-        Word::IpcMessageQueue => start(ipc::message_queue(terms), place, content),
-        Word::IpcMemfd => start(ipc::memfd(terms), place, content),
-        Word::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), place, content),
-        Word::IpcSharedMemory => start(ipc::shared_memory(terms), place, content),
-        Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), place, content),
-        Word::IpcIoUring => start(ipc::io_uring(terms), place, content),
-        _ => start(ipc::pipe(terms), place, content),
+        Word::IpcVmsplice => start(ipc::vmsplice(terms), partner, content),
+        Word::IpcUnixStream => start(ipc::unix_stream(terms), partner, content),
+        Word::IpcUnixDatagram => start(ipc::unix_datagram(terms), partner, content),
+        Word::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), partner, content),
+        Word::IpcTcp => start(ipc::tcp(terms), partner, content),
+        Word::IpcUdp => start(ipc::udp(terms), partner, content),
+        Word::IpcMessageQueue => start(ipc::message_queue(terms), partner, content),
+        Word::IpcMemfd => start(ipc::memfd(terms), partner, content),
+        Word::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), partner, content),
+        Word::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
+        Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
+        Word::IpcIoUring => start(ipc::io_uring(terms), partner, content),
+        _ => start(ipc::pipe(terms), partner, content),
     }
+}
+
+/// The other process.
+#[derive(Clone, Copy)]
+struct Partner {
+    operation: Word,
+    cpu: u32,
 }
 
 /// What is in messages.
@@ -121,12 +129,12 @@ struct Messages<T, C> {
 
 fn start<T: Transport + 'static, C: Content>(
     ends: Ends<T>,
-    place: u32,
+    Partner { operation, cpu }: Partner,
     content: C,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
     let [end, theirs] = ends?;
     let mut theirs = Correspondent { end: theirs, content };
-    let cpus: CpuList = std::iter::once(place).collect();
+    let cpus: CpuList = std::iter::once(cpu).collect();
     let failure = Arc::new(SharedWords::create(1)?);
     let reported = failure.clone();
     // The other end is closed here, so a task that waits learns when its partner ends.
@@ -136,7 +144,7 @@ fn start<T: Transport + 'static, C: Content>(
     // that is like all others.
     messages.run(4).map_err(|error| match failure.words()[0].load(Ordering::Relaxed) {
         0 => Unmeasurable::from(error),
-        errno => Unmeasurable::Partner(Errno::from_raw_os_error(errno as i32)),
+        errno => Unmeasurable::Partner { operation, errno: Errno::from_raw_os_error(errno as i32) },
     })?;
     Ok(Box::new(messages))
 }

@@ -79,7 +79,9 @@ fn check(cost: &CostProbe, messages: u32) {
 
 fn is_refusal(error: &Unmeasurable) -> bool {
     match error {
-        Unmeasurable::OneCpu | Unmeasurable::Partner(Errno::PERM | Errno::NOSYS) => true,
+        Unmeasurable::OneCpu | Unmeasurable::Partner { errno: Errno::PERM | Errno::NOSYS, .. } => {
+            true
+        }
         Unmeasurable::System(SysError { call: "io_uring_setup" | "mq_open", .. }) => true,
         Unmeasurable::System(error) => [Errno::MSGSIZE, Errno::NOBUFS].contains(&error.errno),
         _ => false,
@@ -132,7 +134,16 @@ fn a_partner_that_fails_is_not_awaited() {
         match exchange(&cost(operation), cpu, Wrong) {
             Ok(_) => panic!("{operation}"),
             Err(error) if is_refusal(&error) => {}
-            Err(error) => assert_eq!(error, Unmeasurable::Partner(Errno::BADMSG), "{operation}"),
+            Err(error) => {
+                assert_eq!(error, Unmeasurable::Partner { operation, errno: Errno::BADMSG });
+            }
         }
     }
+}
+
+#[test]
+fn only_the_call_that_needs_it_has_the_hint_of_ptrace() {
+    let hint = |operation| Unmeasurable::Partner { operation, errno: Errno::PERM }.hint();
+    assert!(hint(Word::IpcProcessVmReadv).is_some_and(|hint| hint.contains("ptrace")));
+    assert_eq!(hint(Word::IpcIoUring), None);
 }
