@@ -1,27 +1,34 @@
 //! What operations cost on this machine.
 
-use tactus_model::cell::Cell;
 use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::probe::Probe;
 use tactus_model::run::Run;
 use tactus_stats::costs::RunCosts;
+use tactus_stats::interrupt_cost::refused;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, plan};
 
 /// The plan that measures the shipped operations, or with `is_quick` a few of them. If `overrides`
-/// choose operations, it measures nothing else, and without a load unless they choose one.
+/// choose operations, it measures nothing else.
 ///
 /// # Errors
 /// The settings contradict each other.
-pub fn plan(is_quick: bool, overrides: Overrides) -> Result<Plan> {
+pub fn plan(is_quick: bool, mut overrides: Overrides) -> Result<Plan> {
     let name = if is_quick { "costs-quick" } else { "costs" };
-    let is_given = |setting: &str| overrides.settings.values(setting).is_some();
-    let (are_chosen, is_loaded) = (is_given("operation"), is_given("load"));
-    let mut plan = crate::plan::plan(Some(name), overrides, None)?;
-    if are_chosen {
-        let is_wanted = |cell: &Cell| is_loaded || cell.load.load.is_idle();
-        plan.cells.retain(|cell| cell.probe.cost().is_some() && is_wanted(cell));
+    let mut experiment = plan::read(name)?;
+    if let Some(chosen) = overrides.settings.remove("operation") {
+        experiment.choose_operations(&chosen).map_err(Error::usage)?;
     }
-    Ok(plan)
+    overrides.seed = Some(plan::seed(&experiment, &overrides));
+    let plan = plan::plan_of(name, &experiment, &overrides)?;
+    let has_cost = |probe: &Probe| probe.cost().is_some() || probe.sort().is_some();
+    match plan.cells.iter().map(|cell| &cell.probe).find(|probe| !has_cost(probe)) {
+        Some(probe) => {
+            let cause = format!("probe = \"{}\" does not measure operations", probe.kind());
+            Err(Error::usage(cause).with_hint("remove it, or use tactus measure"))
+        }
+        None => Ok(plan),
+    }
 }
 
 /// The costs that a run measured.
@@ -35,12 +42,14 @@ pub fn of(run: &Run) -> Result<RunCosts> {
     }
     let id = &run.header.id;
     let error = Error::new(ErrorKind::NoResult, format!("{id} has no result of an operation"));
-    let hint = run.failures.first().and_then(|failure| failure.hint.clone());
+    let refused = || refused(run).and_then(|shortfall| shortfall.fix.clone());
+    let hint = run.failures.first().and_then(|failure| failure.hint.clone()).or_else(refused);
     Err(error.with_hint(hint.unwrap_or_else(|| "measure with: tactus costs".to_owned())))
 }
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::cell::Cell;
     use tactus_model::cost::Operation;
 
     use super::*;
@@ -56,5 +65,35 @@ mod tests {
         let mut overrides = Overrides::default();
         overrides.settings.set("operation", vec!["getppid".to_owned()]).unwrap();
         assert_eq!(plan(false, overrides).unwrap().cells.len(), 1);
+    }
+
+    #[track_caller]
+    fn overrides(settings: &[(&str, &str)]) -> Overrides {
+        let mut overrides = Overrides::default();
+        for (name, value) in settings {
+            overrides.settings.set(name, vec![(*value).to_owned()]).unwrap();
+        }
+        overrides
+    }
+
+    #[test]
+    fn a_chosen_operation_has_no_sizes_of_others() {
+        for operation in Operation::ALL {
+            let chosen = overrides(&[("operation", operation.word())]);
+            let cells = plan(false, chosen).unwrap().cells;
+            let all = cells.iter().map(|cell| cell.probe.cost().unwrap());
+            assert!(all.clone().all(|cost| cost.operation == *operation) && all.count() > 0);
+        }
+        let read = plan(false, overrides(&[("operation", "file-read"), ("directory", "/tmp")]));
+        assert_eq!(read.unwrap().cells.len(), 1);
+    }
+
+    #[test]
+    fn a_probe_without_costs_is_refused() {
+        for settings in [&[("probe", "timer")][..], &[("operation", "getppid"), ("probe", "timer")]]
+        {
+            let error = plan(true, overrides(settings)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        }
     }
 }

@@ -25,6 +25,11 @@ pub fn new_seed() -> u64 {
     tactus_sys::clock::now::<Realtime>().as_nanos() / 1000 % 1_000_000
 }
 
+/// The seed of a plan: that of the overrides or of the experiment, or a new one.
+pub(crate) fn seed(experiment: &Experiment, overrides: &Overrides) -> u64 {
+    overrides.seed.or(experiment.seed).unwrap_or_else(new_seed)
+}
+
 /// Plans an experiment by its file or its shipped name, with `overrides`.
 ///
 /// Without a name, plans `quick`, or one cell of the given settings; its interval is the period
@@ -46,7 +51,7 @@ pub fn plan(
         // The description is that of the defaults, not of the settings that replace them.
         experiment.about.clear();
     }
-    overrides.seed = Some(overrides.seed.or(experiment.seed).unwrap_or_else(new_seed));
+    overrides.seed = Some(seed(&experiment, &overrides));
     match name {
         Some(name) => plan_of(name, &experiment, &overrides),
         None => {

@@ -147,6 +147,16 @@ pub enum Inconsistent {
         /// The operation.
         operation: Operation,
     },
+    /// The window ends before the first sample begins.
+    #[error(
+        "pause = \"{pause}\" leaves no time for a sample in duration = \"{duration}\"; use a shorter pause or a longer duration"
+    )]
+    Pause {
+        /// The pause before each sample.
+        pause: Nanos,
+        /// The window.
+        duration: Nanos,
+    },
     /// On one CPU, a side that spins keeps the other from answering.
     #[error(
         "wait = \"spin\" cannot be used with partner-cpu = \"same\"; use partner-cpu = \"other\""
@@ -312,6 +322,10 @@ impl Cell {
         let [least, most] = operation.traits().sizes;
         if operation.takes(Parameter::Size.word()) && !(least..=most).contains(&size) {
             return Err(Inconsistent::OperationSize { size, operation });
+        }
+        let (pause, duration) = (cost.sampling.pause, self.duration);
+        if pause >= duration {
+            return Err(Inconsistent::Pause { pause, duration });
         }
         if cost.spins() && cost.partner_cpu == PartnerCpu::Same {
             return Err(Inconsistent::SpinsOnOneCpu);

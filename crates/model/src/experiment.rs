@@ -168,6 +168,32 @@ impl Experiment {
         &self.settings
     }
 
+    /// Leaves only these operations, each with the settings that the experiment has for it; those
+    /// that no matrix measures have the settings of all.
+    pub fn choose_operations(&mut self, chosen: &[String]) -> Result<(), String> {
+        const NAME: &str = "operation";
+        let mut unknown = chosen.to_vec();
+        let mut matrices = Vec::new();
+        for mut matrix in std::mem::take(&mut self.matrices) {
+            let listed = matrix.values(NAME).unwrap_or_default();
+            let both: Vec<String> =
+                chosen.iter().filter(|one| listed.contains(one)).cloned().collect();
+            if both.is_empty() {
+                continue;
+            }
+            unknown.retain(|one| !both.contains(one));
+            matrix.set(NAME, both)?;
+            matrices.push(matrix);
+        }
+        for operation in unknown {
+            let mut matrix = Layer::default();
+            matrix.set(NAME, vec![operation])?;
+            matrices.push(matrix);
+        }
+        self.matrices = matrices;
+        Ok(())
+    }
+
     /// Lays the experiment over the defaults and the overrides over both, and expands the axes
     /// into cells.
     ///

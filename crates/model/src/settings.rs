@@ -78,6 +78,11 @@ impl Layer {
         Ok(())
     }
 
+    /// Removes the values of a setting, and returns them if there are any.
+    pub fn remove(&mut self, name: &str) -> Option<Vec<String>> {
+        self.0.remove(name)
+    }
+
     /// The values of a setting, if this layer has any.
     pub fn values(&self, name: &str) -> Option<&[String]> {
         self.0.get(name).map(Vec::as_slice)

@@ -96,8 +96,13 @@ pub(crate) enum Unmeasurable {
         available: u64,
     },
     /// The other process failed.
-    #[error("the other process failed: {0}")]
-    Partner(Errno),
+    #[error("the other process of {operation} failed: {errno}")]
+    Partner {
+        /// What it answers.
+        operation: Word,
+        /// The error of its call.
+        errno: Errno,
+    },
     /// The other process does not go on.
     #[error("the other process {0}")]
     PartnerHalted(Halt),
@@ -146,7 +151,16 @@ pub(crate) enum Unmeasurable {
     Display(#[from] display::NoDisplay),
     /// A call failed.
     #[error(transparent)]
-    System(#[from] SysError),
+    System(SysError),
+}
+
+impl From<SysError> for Unmeasurable {
+    fn from(error: SysError) -> Self {
+        match error {
+            display::SERVER_ENDED => Self::Display(display::NoDisplay::Ended),
+            other => Self::System(other),
+        }
+    }
 }
 
 impl Unmeasurable {
@@ -164,15 +178,16 @@ impl Unmeasurable {
                  pages = \"normal\"",
             ),
             Self::NoMemory { .. } => Some("use a smaller size"),
-            Self::Partner(Errno::PERM) => {
+            Self::Partner { operation: Word::IpcProcessVmReadv, errno: Errno::PERM } => {
                 Some("run as root, or: sysctl -w kernel.yama.ptrace_scope=0")
             }
-            Self::Partner(_) | Self::PartnerHalted(_) => None,
+            Self::Partner { .. } | Self::PartnerHalted(_) => None,
             Self::System(SysError { call, errno }) => match (*call, *errno) {
                 ("mq_open", Errno::MFILE) => Some("ulimit -q unlimited, or use a smaller size"),
                 ("mq_open", Errno::INVAL) => {
-                    Some("sysctl -w fs.mqueue.msgsize_max=4194304, or use a smaller size")
+                    Some("sysctl -w fs.mqueue.msgsize_max=16777216, or use a smaller size")
                 }
+                (_, Errno::NETUNREACH) => Some("ip link set lo up"),
                 (_, Errno::MSGSIZE | Errno::NOBUFS) => {
                     Some("use a smaller size, or a transport without packets")
                 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::cell::Cell;
+use tactus_model::cost::Operation;
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::probe::{Probe, TimerProbe};
 use tactus_model::recording::ThreadId;
@@ -171,18 +172,28 @@ impl Unable {
 impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
         match error.call {
-            "io_uring_setup" => Self::refused(&Asked::IoUring, error),
+            _ if is_of_io_uring(&error) => Self::refused(&Asked::IoUring, error),
             "bpf" => Self::refused(&Asked::Bpf, error),
             _ => Self { reason: error.to_string(), hint: None },
         }
     }
 }
 
+/// Whether the kernel may have refused io_uring altogether.
+fn is_of_io_uring(error: &SysError) -> bool {
+    let is_refused = matches!(error.errno, Errno::PERM | Errno::ACCESS | Errno::NOSYS);
+    error.call == "io_uring_setup" || (error.call == "io_uring_enter" && is_refused)
+}
+
 impl From<Unmeasurable> for Unable {
     fn from(error: Unmeasurable) -> Self {
         match (&error, error.hint()) {
-            (Unmeasurable::System(refused), _) if refused.call == "io_uring_setup" => {
+            (Unmeasurable::System(refused), _) if is_of_io_uring(refused) => {
                 Self::refused(&Asked::IoUring, *refused)
+            }
+            // Its other calls need no permission.
+            (Unmeasurable::Partner { operation: Operation::IpcIoUring, errno: Errno::PERM }, _) => {
+                Self::refused(&Asked::IoUring, SysError::new("io_uring_enter", Errno::PERM))
             }
             (Unmeasurable::System(refused), None) => Self::from(*refused),
             (_, hint) => Self { reason: error.to_string(), hint: hint.map(str::to_owned) },

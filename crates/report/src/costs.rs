@@ -12,10 +12,12 @@ use tactus_model::cost::{
     Advice, Buffers, CostProbe, Family, Operation, Pages, Parameter, Partner, PartnerCpu, Touch,
 };
 use tactus_model::policy::Scheduling;
+use tactus_model::result::Shortfall;
 use tactus_model::run::Run;
 use tactus_model::time::ClockName;
 use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::{Contamination, CostRow, RunCosts};
+use tactus_stats::interrupt_cost::refused;
 
 use crate::format::{self, THIN_SPACE};
 use crate::page::ReportError;
@@ -418,7 +420,14 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
          switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
          equal messages. Rates are in decimal units; a copy counts its bytes once.";
     let emulated = (!costs.interrupts.is_empty()).then(|| interrupts::NOTE.to_owned());
-    [contaminated, autogroup, tails, emulated]
+    let refused = refused(run).map(|Shortfall { reason, fix, .. }| {
+        let fix = fix.as_ref().map(|fix| format!(" fix: {fix}"));
+        format!(
+            "warning: clock interrupts that were requested were not added: {reason}.{}",
+            fix.unwrap_or_default()
+        )
+    });
+    [contaminated, autogroup, tails, emulated, refused]
         .into_iter()
         .flatten()
         .chain(failed)
@@ -488,6 +497,19 @@ mod tests {
         assert!(!page.contains("<details>"), "few rows are not folded");
         assert!(page.contains("Not measured: no &#60;CPU&#62;. fix: add one"), "{page}");
         assert!(page.contains("two speeds"));
+    }
+
+    #[test]
+    fn interrupts_that_were_refused_are_a_note() {
+        let mut run = run();
+        run.measurements[0].shortfalls.push(Shortfall {
+            asked: "extra-interrupts 20000".to_owned(),
+            granted: "extra-interrupts 0".to_owned(),
+            reason: "it needs CAP_PERFMON".to_owned(),
+            fix: Some("sudo".to_owned()),
+        });
+        let notes = notes(&run, &RunCosts::of(&run)).join("\n");
+        assert!(notes.contains("were not added: it needs CAP_PERFMON. fix: sudo"), "{notes}");
     }
 
     #[test]

@@ -20,7 +20,8 @@
 use serde::Serialize;
 use tactus_model::cell::Cell;
 use tactus_model::random::SplitMix64;
-use tactus_model::result::Measurement;
+use tactus_model::result::{Measurement, Shortfall};
+use tactus_model::run::Run;
 use tactus_model::sort::Numbers;
 
 use crate::bootstrap::RESAMPLES;
@@ -105,6 +106,7 @@ impl InterruptCost {
                 rates.push((number, processes));
             }
         }
+        keep_delivered(cells, &mut rates);
         let points = points_of(&rates, |process| median_of(process.blocks.iter().copied()))?;
         let line = Line::through(&points)?;
         let two_rate =
@@ -136,6 +138,28 @@ impl InterruptCost {
     pub fn is_above_zero(&self) -> bool {
         self.interval.is_some_and(|[low, _]| low > 0.0)
     }
+}
+
+/// Removes the rates that were not delivered: those with less than half of what they add to the
+/// lowest.
+fn keep_delivered(cells: &[Cell], rates: &mut Vec<(usize, Vec<Process>)>) {
+    let rate = |(cell, processes): &(usize, Vec<Process>)| {
+        let delivered = median_of(processes.iter().map(|process| process.delivered));
+        (cells[*cell].extra_interrupts, delivered.unwrap_or_default())
+    };
+    let Some((least, kernel)) = rates.iter().map(rate).min_by_key(|(extra, _)| *extra) else {
+        return;
+    };
+    rates.retain(|processes| {
+        let (extra, delivered) = rate(processes);
+        delivered - kernel >= 0.5 * f64::from(extra - least) || extra == least
+    });
+}
+
+/// Why additional clock interrupts of a run were not delivered; `None` if they were.
+pub fn refused(run: &Run) -> Option<&Shortfall> {
+    let mut all = run.measurements.iter().flat_map(|found| &found.shortfalls);
+    all.find(|shortfall| shortfall.asked.starts_with("extra-interrupts"))
 }
 
 /// A rate and the sorts per second.
@@ -325,6 +349,19 @@ mod tests {
             |round: u32, cell: usize| 1.0 + 0.05 * f64::from(round % 2) * (cell as f64 - 0.5);
         let found = costs(&measured(&[0, 20_000], 0.0, 6, noise)).remove(0);
         assert!(!found.is_above_zero(), "{found:?}");
+    }
+
+    #[test]
+    fn rates_that_were_not_delivered_give_no_cost() {
+        let mut found = measured(&[0, 10_000, 20_000], 1000.0, 3, |_, _| 1.0);
+        let refuse = |found: &mut Measurement| {
+            let count = found.tasks[0].timer_interrupts.as_mut().unwrap();
+            count.count = 250 + u64::from(found.turn.round);
+        };
+        found.1.iter_mut().filter(|found| found.turn.cell == 1).for_each(refuse);
+        assert_eq!(costs(&found)[0].rates.len(), 2);
+        found.1.iter_mut().for_each(refuse);
+        assert_eq!(costs(&found), []);
     }
 
     #[test]

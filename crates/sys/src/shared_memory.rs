@@ -1,5 +1,6 @@
 //! Memory shared between processes, as words with atomic access.
 
+use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -22,6 +23,17 @@ pub struct SharedWords {
     file: OwnedFd,
     start: NonNull<AtomicU64>,
     count: usize,
+}
+
+/// Creates an empty file in memory, which no path names and which ends with its last descriptor:
+/// [memfd_create(2)](https://man7.org/linux/man-pages/man2/memfd_create.2.html). It is closed on exec.
+///
+/// # Errors
+/// `ENOMEM`, `EMFILE`, `ENFILE`.
+pub fn file() -> Result<File, SysError> {
+    rustix::fs::memfd_create("tactus-file", MemfdFlags::CLOEXEC)
+        .map(File::from)
+        .map_err(SysError::of("memfd_create"))
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread, and its content is

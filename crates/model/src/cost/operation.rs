@@ -251,12 +251,13 @@ impl Operation {
             | Self::IpcUnixSeqpacket
             | Self::IpcTcp
             | Self::IpcUdp
-            | Self::IpcMessageQueue
             | Self::IpcMemfd
             | Self::IpcProcessVmReadv
             | Self::IpcSharedMemory
             | Self::IpcSharedEventfd
             | Self::IpcIoUring => IPC,
+            // The kernel's own limit of fs.mqueue.msgsize_max: HARD_MSGSIZEMAX.
+            Self::IpcMessageQueue => Traits { sizes: [Bytes::new(1), Bytes::new(16 << 20)], ..IPC },
             Self::FileStdio | Self::FileRead | Self::FileMmap | Self::FileMappedStdio => FILE,
             Self::FileUring => Traits {
                 takes: &[Size, FileSize, Directory, Cache, Advice, QueueDepth, IdleCount],

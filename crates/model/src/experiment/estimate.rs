@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Plan, Turn};
+use crate::cell::Cell;
 use crate::guest::GuestTime;
 use crate::time::Nanos;
 
@@ -28,7 +29,7 @@ impl Plan {
             .filter_map(|turn| Some((turn.round, self.cells.get(turn.cell)?)))
             .map(|(round, cell)| {
                 let tracing = cell.while_traced().map_or(Nanos::ZERO, |_| Self::TRACING_OVERHEAD);
-                let length = cell.length() + Self::CELL_OVERHEAD;
+                let length = cell.length() + overrun(cell) + Self::CELL_OVERHEAD;
                 let Some(guest) = cell.target.guest() else { return length + tracing };
                 match guest.time {
                     GuestTime::Wall => length + tracing + Self::BOOT,
@@ -45,10 +46,39 @@ impl Plan {
     }
 }
 
+/// The approximate time by which samples of an operation last longer than the window: each process
+/// takes two at least, the first of which is not measured.
+fn overrun(cell: &Cell) -> Nanos {
+    const BYTES_PER_NANOSECOND: u64 = 10;
+    const CALL: Nanos = Nanos::from_nanos(100);
+    let Some(cost) = cell.probe.cost() else { return Nanos::ZERO };
+    let moved = cost.moved().map_or(0, |bytes| bytes.get() / BYTES_PER_NANOSECOND);
+    let each = CALL.max(Nanos::from_nanos(moved));
+    each.saturating_mul(2 * u64::from(cost.per_sample())).saturating_sub(cell.duration)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::{Experiment, Overrides};
+
+    #[test]
+    fn large_samples_prolong_the_estimate_and_long_pauses_are_refused() {
+        let plan = |settings: &str| {
+            let text = format!(
+                "[settings]\nprobe = \"cost\"\noperation = \"memory-copy\"\nduration = \"150ms\"\n{settings}"
+            );
+            Experiment::parse(&text).unwrap().plan(&Overrides::default())
+        };
+        let estimate = |settings: &str| {
+            let plan = plan(settings).unwrap();
+            plan.estimate(&plan.turns())
+        };
+        assert_eq!(estimate("times = 1"), estimate(""));
+        assert!(estimate("times = 1000000\nsize = \"1MiB\"") > Nanos::from_secs(100));
+        let error = plan("pause = \"1h\"").unwrap_err().to_string();
+        assert!(error.contains("duration = \"150ms\"; use a shorter pause"), "{error}");
+    }
 
     #[test]
     fn the_estimate_for_exact_time_depends_on_its_speed_with_one_boot_per_round() {

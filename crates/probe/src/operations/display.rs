@@ -31,6 +31,9 @@ pub(crate) enum NoDisplay {
     /// Ours does not work.
     #[error("Xvfb does not start: {0}")]
     Start(String),
+    /// It worked, and does not any more.
+    #[error("the X server (Xvfb, or that of DISPLAY) has ended or closed the connection")]
+    Ended,
     /// The X server refuses us.
     #[error("the display {display} cannot be used: {reason}")]
     Refused {
@@ -67,7 +70,7 @@ impl NoDisplay {
     pub(crate) const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoServer => Some("apt-get install xvfb, or set DISPLAY"),
-            Self::Start(_) => None,
+            Self::Start(_) | Self::Ended => None,
             Self::Refused { .. } => {
                 Some("set XAUTHORITY to its authority file, or unset DISPLAY to use an Xvfb")
             }
@@ -294,10 +297,12 @@ impl Operation for Drawing {
     }
 }
 
+/// The error of an image whose server has ended.
+pub(super) const SERVER_ENDED: SysError = SysError::new("PutImage", Errno::CONNRESET);
+
 fn failed(error: ReplyError) -> SysError {
-    let errno = match &error {
-        ReplyError::ConnectionError(ConnectionError::IoError(error)) => Errno::from_io_error(error),
-        _ => None,
-    };
-    SysError::new("PutImage", errno.unwrap_or(Errno::PROTO))
+    match error {
+        ReplyError::ConnectionError(ConnectionError::IoError(_)) => SERVER_ENDED,
+        _ => SysError::new("PutImage", Errno::PROTO),
+    }
 }

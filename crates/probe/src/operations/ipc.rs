@@ -35,22 +35,30 @@ fn exchange(
     place: u32,
     content: impl Content,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
+    let partner = Partner { operation: cost.operation, cpu: place };
     let terms = Terms { size: cost.size.get() as usize, buffers: cost.buffers, wait: cost.wait };
     match cost.operation {
-        Word::IpcVmsplice => start(ipc::vmsplice(terms), place, content),
-        Word::IpcUnixStream => start(ipc::unix_stream(terms), place, content),
-        Word::IpcUnixDatagram => start(ipc::unix_datagram(terms), place, content),
-        Word::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), place, content),
-        Word::IpcTcp => start(ipc::tcp(terms), place, content),
-        Word::IpcUdp => start(ipc::udp(terms), place, content),
-        Word::IpcMessageQueue => start(ipc::message_queue(terms), place, content),
-        Word::IpcMemfd => start(ipc::memfd(terms), place, content),
-        Word::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), place, content),
-        Word::IpcSharedMemory => start(ipc::shared_memory(terms), place, content),
-        Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), place, content),
-        Word::IpcIoUring => start(ipc::io_uring(terms), place, content),
-        _ => start(ipc::pipe(terms), place, content),
+        Word::IpcVmsplice => start(ipc::vmsplice(terms), partner, content),
+        Word::IpcUnixStream => start(ipc::unix_stream(terms), partner, content),
+        Word::IpcUnixDatagram => start(ipc::unix_datagram(terms), partner, content),
+        Word::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), partner, content),
+        Word::IpcTcp => start(ipc::tcp(terms), partner, content),
+        Word::IpcUdp => start(ipc::udp(terms), partner, content),
+        Word::IpcMessageQueue => start(ipc::message_queue(terms), partner, content),
+        Word::IpcMemfd => start(ipc::memfd(terms), partner, content),
+        Word::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), partner, content),
+        Word::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
+        Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
+        Word::IpcIoUring => start(ipc::io_uring(terms), partner, content),
+        _ => start(ipc::pipe(terms), partner, content),
     }
+}
+
+/// The other process.
+#[derive(Clone, Copy)]
+struct Partner {
+    operation: Word,
+    cpu: u32,
 }
 
 /// What is in messages.
@@ -122,20 +130,20 @@ struct Messages<T, C> {
 
 fn start<T: Transport + 'static, C: Content>(
     ends: Ends<T>,
-    place: u32,
+    partner: Partner,
     content: C,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
-    Ok(Box::new(begin(ends, place, content)?))
+    Ok(Box::new(begin(ends, partner, content)?))
 }
 
 fn begin<T: Transport + 'static, C: Content>(
     ends: Ends<T>,
-    place: u32,
+    Partner { operation, cpu }: Partner,
     content: C,
 ) -> Result<Messages<T, C>, Unmeasurable> {
     let [end, theirs] = ends?;
     let mut theirs = Correspondent { end: theirs, content };
-    let cpus: CpuList = std::iter::once(place).collect();
+    let cpus: CpuList = std::iter::once(cpu).collect();
     let failure = Arc::new(SharedWords::create(1)?);
     let reported = failure.clone();
     // The other end is closed here, so a task that waits learns when its partner ends.
@@ -149,7 +157,7 @@ fn begin<T: Transport + 'static, C: Content>(
             Some(halt) => Unmeasurable::PartnerHalted(halt),
             None => error.into(),
         },
-        errno => Unmeasurable::Partner(Errno::from_raw_os_error(errno as i32)),
+        errno => Unmeasurable::Partner { operation, errno: Errno::from_raw_os_error(errno as i32) },
     })?;
     Ok(messages)
 }

@@ -1,23 +1,22 @@
 //! An Xvfb of our own.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tactus_model::cost::Image;
-use tactus_sys::owned_directory::OwnedDirectory;
-use tactus_sys::process;
+use tactus_sys::{process, shared_memory};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 use super::{NoDisplay, refused};
 
-/// The prefix of the names of our directories.
-const DIRECTORY: &str = "tactus-display-";
 /// How clients prove that they may connect: by 16 bytes that only this user can read.
 const PROTOCOL: &str = "MIT-MAGIC-COOKIE-1";
+/// The authority file as the server finds it: its standard input.
+const AUTHORITY: &str = "/proc/self/fd/0";
 /// The most bytes of a display's number, and of a reason.
 const NUMBER_MAX: u64 = 16;
 const REASON_MAX: u64 = 4096;
@@ -28,27 +27,27 @@ const STEP: Duration = Duration::from_millis(2);
 /// An Xvfb that only this user may connect to.
 ///
 /// It ends when its last client leaves, and when the thread that started it ends, for whatever
-/// reason; it then removes its socket and its lock.
+/// reason; it then removes its socket and its lock. What else belongs to it is in memory, so that
+/// nothing is left if this process is killed.
 pub(super) struct Server {
     process: Child,
     number: u32,
     cookie: [u8; 16],
-    /// With its authority file.
-    _directory: OwnedDirectory,
 }
 
 impl Server {
     /// Starts a server whose screen has room for `image`, with pixels of its size.
     pub(super) fn start(image: Image) -> Result<Self, NoDisplay> {
         let start = |error: std::io::Error| NoDisplay::Start(error.to_string());
-        let directory = OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY).map_err(start)?;
-        let (authority, said) = (directory.path().join("authority"), directory.path().join("said"));
+        let in_memory =
+            || shared_memory::file().map_err(|error| NoDisplay::Start(error.to_string()));
+        let (mut authority, said) = (in_memory()?, in_memory()?);
         let mut cookie = [0; 16];
         File::open("/dev/urandom")
             .and_then(|mut file| file.read_exact(&mut cookie))
             .map_err(start)?;
-        fs::write(&authority, entry(&cookie)).map_err(start)?;
-        let errors = File::create(&said).map_err(start)?;
+        authority.write_all(&entry(&cookie)).map_err(start)?;
+        let errors = said.try_clone().map_err(start)?;
         let depth = match image.bytes_per_pixel() {
             1 => 8,
             2 => 16,
@@ -58,9 +57,8 @@ impl Server {
         let mut command = Command::new("Xvfb");
         command
             .args(["-displayfd", "1", "-terminate", "-nolisten", "tcp", "-screen", "0", &screen])
-            .arg("-auth")
-            .arg(&authority)
-            .stdin(Stdio::null())
+            .args(["-auth", AUTHORITY])
+            .stdin(authority)
             .stdout(Stdio::piped())
             .stderr(errors);
         process::end_with_parent(&mut command);
@@ -76,9 +74,9 @@ impl Server {
         let Some(number) = number else {
             let _ = process.kill();
             let _ = process.wait();
-            return Err(NoDisplay::Start(last_line(&said)));
+            return Err(NoDisplay::Start(last_line(said)));
         };
-        Ok(Self { process, number, cookie, _directory: directory })
+        Ok(Self { process, number, cookie })
     }
 
     /// Its name.
@@ -131,11 +129,10 @@ fn entry(cookie: &[u8]) -> Vec<u8> {
 }
 
 /// The last line of what a server said.
-fn last_line(path: &std::path::Path) -> String {
-    let mut said = String::new();
-    let file = File::open(path).map(|file| file.take(REASON_MAX));
-    let _ = file.and_then(|mut file| file.read_to_string(&mut said));
-    let line = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+fn last_line(mut said: File) -> String {
+    let mut text = String::new();
+    let _ = said.rewind().and_then(|()| said.take(REASON_MAX).read_to_string(&mut text));
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
     line.unwrap_or("it ended without a reason").to_owned()
 }
 
@@ -159,15 +156,15 @@ mod tests {
             return;
         };
         let connection = server.connect().unwrap();
-        let (number, directory) = (server.number, server._directory.path().to_owned());
-        assert!(is_there(number) && directory.exists());
+        let number = server.number;
+        assert!(is_there(number));
         // Without the cookie, nobody connects.
         let stream = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).unwrap();
         let (stream, _) = DefaultStream::from_unix_stream(stream).unwrap();
         assert!(RustConnection::connect_to_stream(stream, 0).is_err());
         drop(connection);
         drop(server);
-        assert!(!is_there(number) && !directory.exists());
+        assert!(!is_there(number));
     }
 
     #[test]
@@ -183,9 +180,11 @@ mod tests {
 
     #[test]
     fn a_server_ends_when_its_client_is_killed() {
+        let temporary = tempfile::tempdir().unwrap();
         let mut client = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--ignored", "--nocapture"])
             .arg("operations::display::server::tests::a_server_that_waits")
+            .env("TMPDIR", temporary.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -200,5 +199,7 @@ mod tests {
             assert!(Instant::now() < deadline, "Xvfb {number} has not ended");
             std::thread::sleep(STEP);
         }
+        let left = std::fs::read_dir(temporary.path()).unwrap().count();
+        assert_eq!(left, 0, "files that nobody removes");
     }
 }

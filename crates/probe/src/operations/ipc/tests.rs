@@ -80,7 +80,9 @@ fn check(cost: &CostProbe, messages: u32) {
 
 fn is_refusal(error: &Unmeasurable) -> bool {
     match error {
-        Unmeasurable::OneCpu | Unmeasurable::Partner(Errno::PERM | Errno::NOSYS) => true,
+        Unmeasurable::OneCpu | Unmeasurable::Partner { errno: Errno::PERM | Errno::NOSYS, .. } => {
+            true
+        }
         Unmeasurable::System(SysError { call: "io_uring_setup" | "mq_open", .. }) => true,
         Unmeasurable::System(error) => [Errno::MSGSIZE, Errno::NOBUFS].contains(&error.errno),
         _ => false,
@@ -133,7 +135,9 @@ fn a_partner_that_fails_is_not_awaited() {
         match exchange(&cost(operation), cpu, Wrong) {
             Ok(_) => panic!("{operation}"),
             Err(error) if is_refusal(&error) => {}
-            Err(error) => assert_eq!(error, Unmeasurable::Partner(Errno::BADMSG), "{operation}"),
+            Err(error) => {
+                assert_eq!(error, Unmeasurable::Partner { operation, errno: Errno::BADMSG });
+            }
         }
     }
 }
@@ -142,12 +146,13 @@ fn a_partner_that_fails_is_not_awaited() {
 fn a_partner_that_is_killed_is_named_as_the_cause() {
     let (cpu, cpus) = cpus();
     let other = CostProbe { partner_cpu: PartnerCpu::Other, ..cost(Word::IpcPipe) };
-    let Ok(place) = place(&other, cpu, &cpus) else {
+    let Ok(cpu) = place(&other, cpu, &cpus) else {
         return skip(Need::Machine, "one CPU");
     };
+    let partner = Partner { operation: Word::IpcPipe, cpu };
     let terms = |wait| Terms { size: 64, buffers: Buffers::Recycled, wait };
-    check_killed(begin(ipc::shared_memory(terms(Wait::Spin)), place, Numbered::default()));
-    check_killed(begin(ipc::unix_stream(terms(Wait::Block)), place, Numbered::default()));
+    check_killed(begin(ipc::shared_memory(terms(Wait::Spin)), partner, Numbered::default()));
+    check_killed(begin(ipc::unix_stream(terms(Wait::Block)), partner, Numbered::default()));
 }
 
 fn check_killed<T: Transport + 'static>(messages: Result<Messages<T, Numbered>, Unmeasurable>) {
@@ -155,4 +160,11 @@ fn check_killed<T: Transport + 'static>(messages: Result<Messages<T, Numbered>, 
     PidFd::of_process(messages.partner.id()).unwrap().send(9).unwrap();
     let failure = (0..2).find_map(|_| crate::operations::run(&mut messages, 2).err());
     assert_eq!(failure, Some(Unmeasurable::PartnerHalted(Halt::Killed(9))));
+}
+
+#[test]
+fn only_the_call_that_needs_it_has_the_hint_of_ptrace() {
+    let hint = |operation| Unmeasurable::Partner { operation, errno: Errno::PERM }.hint();
+    assert!(hint(Word::IpcProcessVmReadv).is_some_and(|hint| hint.contains("ptrace")));
+    assert_eq!(hint(Word::IpcIoUring), None);
 }
