@@ -2,9 +2,11 @@
 //!
 //! A thread is noted before it gets its grant, with its start time and the policy that it had. A
 //! killed manager returns nothing; the next one reads the file and returns the threads that are
-//! still the same to their policy. The file says what root does to other processes, so it is
-//! believed only if nobody else could have written it.
+//! still the same to their policy. A thread that has left the deadline class stays in the file
+//! until the kernel has forgotten it, so a second kill does not hide its debt. The file says what
+//! root does to other processes, so it is believed only if nobody else could have written it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -18,8 +20,9 @@ use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_reserve::{debt, release_time};
 use tactus_sys::filesystem::open_regular;
-use tactus_sys::process;
+use tactus_sys::{clock, process};
 
+use crate::Moment;
 use crate::subject::{Started, Subject};
 
 /// Bytes of the file at most: a line has less than 100.
@@ -27,6 +30,12 @@ const BYTES: u64 = 4 << 20;
 
 /// Lines after which the file is written anew, beside one for each thread.
 const SPARE_LINES: usize = 4096;
+
+/// The most threads in the file. Beyond it, a thread that leaves the deadline class is not kept.
+const NOTED_MOST: usize = 8192;
+
+/// The longest that a line keeps a thread from its next grant, e.g. after a change of the clock.
+const UNTIL_MOST: Nanos = Nanos::from_secs(600);
 
 /// The open file of this manager.
 #[derive(Debug)]
@@ -45,15 +54,27 @@ struct Line {
     /// The policy before the grant; nothing if the thread has been returned to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<Scheduling>,
+    /// When the kernel has forgotten the grant of a thread that was returned, in nanoseconds of
+    /// `CLOCK_MONOTONIC`: see [`release_time`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
 }
 
-/// A thread that a killed manager had left, and that has its policy from before again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Returned {
-    /// The thread.
-    pub thread: ThreadId,
-    /// How long the kernel remembers its grant: see [`release_time`].
-    pub release: Nanos,
+impl Line {
+    /// Of a thread that was returned to its policy.
+    fn returned(subject: &Subject, until: Moment) -> Self {
+        let (thread, started) = (subject.id().0, subject.started());
+        Self { thread, started, before: None, until: Some(until.as_nanos()) }
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        (self.thread, self.started) == (other.thread, other.started)
+    }
+
+    /// Whether the next manager needs it.
+    fn counts(&self, now: Moment) -> bool {
+        self.before.is_some() || self.until.is_some_and(|until| until > now.as_nanos())
+    }
 }
 
 /// Why the file cannot be used.
@@ -65,6 +86,14 @@ pub enum BadLedger {
     /// Others could have written it.
     #[error("{} can be written by others; the state file and its directory must belong to the manager's user alone", .0.display())]
     NotOurs(PathBuf),
+    /// It is something else, which the manager would overwrite.
+    #[error("{} is not a state file of the manager: it has {what}. fix: choose another --state, or remove the file", .path.display())]
+    NotALedger {
+        /// The file.
+        path: PathBuf,
+        /// What a state file has not.
+        what: &'static str,
+    },
     /// The system fails.
     #[error("cannot use {}: {error}", .path.display())]
     System {
@@ -80,8 +109,9 @@ impl Ledger {
     /// policy. Returns them too.
     ///
     /// # Errors
-    /// Another manager holds the file, others could have written it, or the system fails.
-    pub fn open(path: &Path) -> Result<(Self, Vec<Returned>), BadLedger> {
+    /// Another manager holds the file, others could have written it, it is not a state file, or the
+    /// system fails.
+    pub fn open(path: &Path) -> Result<(Self, Vec<ThreadId>), BadLedger> {
         let failed = |error| BadLedger::System { path: path.to_owned(), error };
         let directory = path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory).map_err(failed)?;
@@ -98,13 +128,42 @@ impl Ledger {
             Err(TryLockError::WouldBlock) => return Err(BadLedger::Held(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
+        let other = |what| BadLedger::NotALedger { path: path.to_owned(), what };
+        match file.metadata().map_err(failed)?.nlink() {
+            // Another manager has written the file anew since it was opened here.
+            0 => return Err(BadLedger::Held(path.to_owned())),
+            1 => {}
+            _ => return Err(other("another name (a hard link)")),
+        }
         let mut text = Vec::new();
         (&file).take(BYTES).read_to_end(&mut text).map_err(failed)?;
         // A line that is damaged is none; the others count.
-        let returned =
-            left(&String::from_utf8_lossy(&text)).iter().filter_map(return_to_policy).collect();
-        file.set_len(0).map_err(failed)?;
-        Ok((Self { path: path.to_owned(), file, lines: 0, noted: Vec::new() }, returned))
+        let lines = lines_of(&String::from_utf8_lossy(&text));
+        if lines.is_empty() && !text.is_empty() {
+            return Err(other("no line of one"));
+        }
+        let now = clock::now();
+        let left = left(lines, now);
+        let returned: Vec<Line> =
+            left.iter().filter_map(|line| return_to_policy(line, now)).collect();
+        let threads = returned.iter().map(|line| ThreadId(line.thread)).collect();
+        let indebted = left.into_iter().filter(|line| line.before.is_none() && is_alive(line));
+        let noted = returned.into_iter().chain(indebted).collect();
+        let mut ledger = Self { path: path.to_owned(), file, lines: 0, noted };
+        match ledger.noted.is_empty() {
+            true => ledger.file.set_len(0),
+            false => ledger.rewrite(),
+        }
+        .map_err(failed)?;
+        Ok((ledger, threads))
+    }
+
+    /// The threads of which the kernel may still remember a grant, and until when.
+    pub(crate) fn leaving(&self, now: Moment) -> impl Iterator<Item = (i32, Moment)> {
+        let until = move |line: &Line| {
+            Some((line.thread, Moment::from_nanos(line.until?).min(now + UNTIL_MOST)))
+        };
+        self.noted.iter().filter_map(until)
     }
 
     /// Notes a thread before its grant.
@@ -113,18 +172,23 @@ impl Ledger {
     /// The file cannot be written: then the thread must get no grant.
     pub fn note(&mut self, subject: &Subject, before: Scheduling) -> io::Result<()> {
         let (thread, started) = (subject.id().0, subject.started());
-        let line = Line { thread, started, before: Some(before) };
+        let line = Line { thread, started, before: Some(before), until: None };
         self.append(&line)?;
+        self.noted.retain(|noted| !noted.is_of(&line));
         self.noted.push(line);
         Ok(())
     }
 
-    /// Strikes a thread that has been returned to its policy, or has ended.
-    pub fn strike(&mut self, subject: &Subject) {
-        let (thread, started) = (subject.id().0, subject.started());
-        self.noted.retain(|line| (line.thread, line.started) != (thread, started));
+    /// Strikes a thread that has been returned to its policy, or has ended. The kernel may remember
+    /// its grant `until` then.
+    pub fn strike(&mut self, subject: &Subject, until: Moment, now: Moment) {
+        let line = Line::returned(subject, until);
+        self.noted.retain(|noted| noted.counts(now) && !noted.is_of(&line));
+        if line.counts(now) && self.noted.len() < NOTED_MOST {
+            self.noted.push(line);
+        }
         // A line too many does no harm: the thread is in the deadline class only with a grant.
-        let _ = self.append(&Line { thread, started, before: None });
+        let _ = self.append(&line);
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
@@ -144,7 +208,9 @@ impl Ledger {
     /// Writes the file anew, without what was struck. A kill in between leaves either file.
     fn rewrite(&mut self) -> io::Result<()> {
         let text: Vec<u8> = self.noted.iter().flat_map(text_of).collect();
-        let beside = self.path.with_extension("new");
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".tactus-new");
+        let beside = PathBuf::from(beside);
         // Left by a kill.
         let _ = fs::remove_file(&beside);
         let mut file = open(&beside)?;
@@ -178,18 +244,28 @@ fn text_of(line: &Line) -> Vec<u8> {
     text
 }
 
-/// The threads that have a grant at the end of a file. A line that was torn by a kill is none.
-fn left(text: &str) -> Vec<Line> {
-    let mut left: Vec<Line> = Vec::new();
-    for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
-        left.retain(|other| (other.thread, other.started) != (line.thread, line.started));
-        left.extend(Some(line).filter(|line| line.before.is_some()));
+/// The lines of a file. One that was torn by a kill is none.
+fn lines_of(text: &str) -> Vec<Line> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// What the threads have at the end of a file.
+fn left(lines: Vec<Line>, now: Moment) -> Vec<Line> {
+    let mut left: BTreeMap<(i32, Started), Line> = BTreeMap::new();
+    for line in lines {
+        left.insert((line.thread, line.started), line);
     }
-    left
+    left.into_values().filter(|line| line.counts(now)).collect()
+}
+
+/// Whether the thread of a line still exists.
+fn is_alive(line: &Line) -> bool {
+    Subject::of_id(ThreadId(line.thread)).is_ok_and(|subject| subject.started() == line.started)
 }
 
 /// Returns a thread to its policy, if it is the same thread and still has the grant.
-fn return_to_policy(line: &Line) -> Option<Returned> {
+fn return_to_policy(line: &Line, now: Moment) -> Option<Line> {
+    let before = line.before?;
     let subject = Subject::of_id(ThreadId(line.thread)).ok()?;
     let thread = ThreadRef::PidFd(subject.descriptor().try_clone().ok()?);
     let release = match thread.scheduling().ok()? {
@@ -201,6 +277,6 @@ fn return_to_policy(line: &Line) -> Option<Returned> {
         _ => return None,
     };
     let is_same = subject.started() == line.started;
-    let is_returned = is_same && matches!(thread.schedule_exactly(line.before?), Ok(None));
-    is_returned.then_some(Returned { thread: subject.id(), release })
+    let is_returned = is_same && matches!(thread.schedule_exactly(before), Ok(None));
+    is_returned.then(|| Line::returned(&subject, now + release))
 }

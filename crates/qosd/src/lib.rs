@@ -29,7 +29,7 @@ mod watch;
 pub use bandwidth::Bandwidth;
 pub use book::{Book, Moment, Step};
 pub use connection::{CALL_TIME, EVENT_BYTES, REPLY_TIME};
-pub use ledger::{BadLedger, Ledger, Returned};
+pub use ledger::{BadLedger, Ledger};
 pub use manager::{Client, Manager, NotReserved, Notice, RESERVES_MOST, What};
 pub use policy::{Caps, Policy};
 pub use server::{CONNECTIONS_MOST, ManagerHandle, Report, Server};

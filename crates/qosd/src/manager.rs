@@ -1,5 +1,7 @@
 //! The manager: it carries out what the [book](crate::Book) decides.
 
+mod look;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -12,27 +14,22 @@ use tactus_prepare::ThreadRef;
 use tactus_qos::{
     BadNeed, Constraint, Fit, Grant, Need, Overrun, Refusal, ReserveId, ReserveStatus, Terms, Usage,
 };
-use tactus_reserve::{Refused, Reserve, Rung, debt_most, release_time};
+use tactus_reserve::{Refused, Reserve, Rung, release_time};
 use tactus_sys::poller::{Interest, Poller};
-use tactus_sys::usage::scheduled_time;
-use tactus_sys::{SysError, clock, deadline_thread};
+use tactus_sys::{SysError, clock};
+
+use look::LOOK;
 
 use crate::kept::Kept;
 use crate::ledger::Ledger;
 use crate::metered::Metered;
 use crate::policy::Caps;
 use crate::subject::{NotASubject, Subject};
-use crate::watch::{Seen, Watch};
+use crate::watch::Watch;
 use crate::{Bandwidth, Book, Moment, Step};
 
 /// The most reserves of all users.
 pub const RESERVES_MOST: usize = 1024;
-
-/// From one look at a thread with a grant to the next: whether it is stuck.
-const LOOK: Nanos = Nanos::from_secs(1);
-
-/// Looks before others are served again; each takes some 20 µs.
-const LOOKS_AT_ONCE: usize = 16;
 
 /// Who requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +144,12 @@ impl Held {
         matches!(self.kept, Some(Kept::Here(_)))
     }
 
+    /// Checks that the thread is still its user's: it can execute a program with the rights of
+    /// another, whose CPU time is not the user's to limit.
+    fn check_owner(&self) -> Result<(), NotASubject> {
+        self.subject.check_owner(self.user)
+    }
+
     /// Measures the use if somebody needs it.
     fn measure(&mut self, now: Moment) {
         let before = self.metered.take();
@@ -161,12 +164,14 @@ impl Manager {
     /// # Errors
     /// Too many open files.
     pub fn new(capacity: Bandwidth, ledger: Option<Ledger>) -> Result<Self, SysError> {
+        // A thread that a killed manager left can still be in debt.
+        let leaving = ledger.iter().flat_map(|ledger| ledger.leaving(clock::now())).collect();
         Ok(Self {
             book: Book::new(capacity, clock::tick()),
             held: BTreeMap::new(),
             threads: BTreeSet::new(),
             number: 0,
-            leaving: BTreeMap::new(),
+            leaving,
             stuck: 0,
             endings: Poller::new()?,
             ledger,
@@ -286,8 +291,8 @@ impl Manager {
     /// Changes the need of a reserve. The grant can change at once or later.
     ///
     /// # Errors
-    /// The need is impossible or does not fit, or the reserve is not the client's. It keeps what
-    /// it has.
+    /// The need is impossible or does not fit, or the reserve is not the client's: it keeps what it
+    /// has. The thread is no longer the user's: the reserve ends.
     pub fn change(
         &mut self,
         client: &Client,
@@ -296,7 +301,11 @@ impl Manager {
         now: Moment,
     ) -> Result<(), NotReserved> {
         let terms = terms(&need, client.caps)?;
-        self.of_client(client, reserve)?;
+        if let Err(lost) = self.of_client(client, reserve)?.check_owner() {
+            self.end(reserve, ended_with(&lost), now);
+            self.settle(now);
+            return Err(lost.into());
+        }
         self.book.change(reserve, terms)?;
         if let Some(held) = self.held.get_mut(&reserve) {
             (held.need, held.terms) = (need, terms);
@@ -348,7 +357,7 @@ impl Manager {
         self.book.remove(reserve, until);
         self.remember(thread, until, now);
         if let Some(ledger) = &mut self.ledger {
-            ledger.strike(&held.subject);
+            ledger.strike(&held.subject, until, now);
         }
         // The descriptor is closed with the subject, but the reserve had a duplicate.
         let _ = self.endings.remove(held.subject.descriptor());
@@ -357,7 +366,7 @@ impl Manager {
 
     /// Grants a thread nothing `until` then, when the kernel has forgotten that it was in the
     /// deadline class: see [`Reserve::release`].
-    pub fn remember(&mut self, thread: ThreadId, until: Moment, now: Moment) {
+    fn remember(&mut self, thread: ThreadId, until: Moment, now: Moment) {
         self.leaving.retain(|_, until| *until > now);
         if until > now {
             self.leaving.insert(thread.0, until);
@@ -369,7 +378,7 @@ impl Manager {
     pub fn settle(&mut self, now: Moment) {
         self.bury(now);
         self.read_meters(now);
-        self.free_the_stuck(now);
+        self.look(now);
         // A refusal can make another step possible. Every round carries out or refuses a step.
         for _ in 0..=RESERVES_MOST {
             let steps = self.book.steps(now);
@@ -396,10 +405,17 @@ impl Manager {
 
     fn carry_out(&mut self, step: &Step, now: Moment) {
         let Some(held) = self.held.get_mut(&step.reserve) else { return };
+        if let Err(lost) = held.check_owner() {
+            return self.end(step.reserve, ended_with(&lost), now);
+        }
         let done = match &mut held.kept {
             Some(kept) => kept.change(step.capacity),
             None => first_grant(held, self.ledger.as_mut(), step.capacity),
         };
+        // It can have executed a program in between.
+        if let (Ok(()), Err(lost)) = (&done, held.check_owner()) {
+            return self.end(step.reserve, ended_with(&lost), now);
+        }
         match done {
             Ok(()) => {
                 self.book.record(step, now);
@@ -471,35 +487,6 @@ impl Manager {
                     self.end(reserve, What::Ended(reason.to_owned()), now);
                 }
                 _ => {}
-            }
-        }
-    }
-
-    /// Looks at threads with a grant, and sets the policy of those again that the kernel has left
-    /// throttled.
-    fn free_the_stuck(&mut self, now: Moment) {
-        let due = |(_, held): &(&ReserveId, &Held)| held.is_here() && held.look <= now;
-        let due = self.held.iter().filter(due).map(|(reserve, _)| *reserve);
-        let due: Vec<ReserveId> = due.take(LOOKS_AT_ONCE).collect();
-        for reserve in due {
-            let Some(held) = self.held.get_mut(&reserve) else { continue };
-            held.look = now + LOOK;
-            let Some(Kept::Here(kept)) = &held.kept else { continue };
-            let thread = held.subject.id();
-            // The end of the thread is reported by its descriptor.
-            let Ok(time) = scheduled_time(thread) else { continue };
-            let seen = Seen { ran: time.ran, is_ready: deadline_thread::is_ready(thread) };
-            // As long as the kernel can remember it: then to leave the class helps at once.
-            let patience = release_time(kept.capacity(), debt_most(clock::tick()));
-            if !held.watch.is_stuck(seen, patience, now) {
-                continue;
-            }
-            held.watch = Watch::default();
-            held.stuck += 1;
-            self.stuck += 1;
-            match kept.renew() {
-                Ok(()) => self.notify(reserve, What::Renewed),
-                Err(refused) => self.end(reserve, What::Ended(refused.to_string()), now),
             }
         }
     }
@@ -645,6 +632,14 @@ fn note(held: &Held, ledger: Option<&mut Ledger>) -> Result<(), Refused> {
         }],
         largest_cost: None,
     })
+}
+
+/// The end of a reserve whose thread is lost to its user.
+fn ended_with(lost: &NotASubject) -> What {
+    match lost {
+        NotASubject::Missing => thread_ended(),
+        lost => What::Ended(lost.to_string()),
+    }
 }
 
 fn thread_ended() -> What {

@@ -27,6 +27,10 @@ use crate::{Client, Manager, Moment, NotReserved, Notice, Policy, Subject, What}
 /// The most connections of all users.
 pub const CONNECTIONS_MOST: usize = 1024;
 
+/// The connections of [`CONNECTIONS_MOST`] that only root gets: others, by many user IDs, take no
+/// more than the rest.
+const CONNECTIONS_OF_ROOT: usize = 64;
+
 /// Connections that are accepted before others are served again.
 const ACCEPTED_AT_ONCE: usize = 16;
 
@@ -272,7 +276,7 @@ impl Server {
                 }
             };
             let Ok(peer) = local_socket::peer_credentials(stream.as_fd()) else { continue };
-            if stream.set_nonblocking(true).is_err() || self.connections.len() >= CONNECTIONS_MOST {
+            if stream.set_nonblocking(true).is_err() {
                 continue;
             }
             let groups: Vec<u32> = peer.groups.iter().copied().chain([peer.group]).collect();
@@ -281,15 +285,13 @@ impl Server {
             self.next += 1;
             let client = Client { number: key, user: peer.user, caps };
             let mut connection = Connection::new(stream, client, peer.process, self.closer.clone());
+            let all = self.connections.len();
             let user = self.users.entry(peer.user).or_insert_with(|| User {
                 connections: 0,
                 allowance: Allowance::of(caps.changes, now),
             });
-            if user.connections >= caps.connections.into() {
-                let reason = format!(
-                    "user {} has {} connections, as many as the policy permits",
-                    peer.user, user.connections
-                );
+            let has = user.connections;
+            if let Some(reason) = too_many_connections(peer.user, has, caps.connections, all) {
                 connection.busy = Busy::Ending;
                 // Its buffer is empty.
                 let _ = connection.reply(&calls::error("TooManyConnections", reason), now);
@@ -553,6 +555,39 @@ impl Server {
     }
 }
 
+/// Why a user who has `has` connections of `all` gets no other.
+fn too_many_connections(user: u32, has: usize, permitted: u16, all: usize) -> Option<String> {
+    let most = match user {
+        0 => CONNECTIONS_MOST,
+        _ => CONNECTIONS_MOST - CONNECTIONS_OF_ROOT,
+    };
+    match () {
+        () if has >= permitted.into() => {
+            Some(format!("user {user} has {has} connections, as many as the policy permits"))
+        }
+        () if all >= most => {
+            Some(format!("there are {all} connections, and user {user} gets none beyond {most}"))
+        }
+        () => None,
+    }
+}
+
 fn io_error(error: SysError) -> io::Error {
     error.errno.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_users_leave_connections_to_root() {
+        let refused = |user, has, all| too_many_connections(user, has, 64, all);
+        assert_eq!(refused(1000, 63, 900), None);
+        assert!(refused(1000, 64, 64).unwrap().contains("as the policy permits"));
+        let others = CONNECTIONS_MOST - CONNECTIONS_OF_ROOT;
+        assert!(refused(1000, 0, others).unwrap().contains("none beyond 960"));
+        assert_eq!(refused(0, 0, others), None);
+        assert!(refused(0, 0, CONNECTIONS_MOST).is_some());
+    }
 }

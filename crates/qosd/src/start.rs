@@ -5,13 +5,14 @@ use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use tactus_model::recording::ThreadId;
 use tactus_sys::filesystem::open_regular;
 use tactus_sys::local_socket::{self, SocketFile};
-use tactus_sys::{SysError, clock, facts, process};
+use tactus_sys::{SysError, facts, process};
 
 use crate::ledger::is_trusted;
 use crate::policy::{BadPolicy, Names, POLICY_BYTES};
-use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Returned, Server, listener, machine};
+use crate::{BadLedger, Bandwidth, Ledger, Manager, Policy, Server, listener, machine};
 
 /// Where the manager of a machine has its files.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub struct Found {
     /// Whether systemd opened the socket.
     pub is_activated: bool,
     /// The threads that a killed manager had left.
-    pub returned: Vec<Returned>,
+    pub returned: Vec<ThreadId>,
     /// The policy.
     pub policy: Policy,
 }
@@ -104,11 +105,7 @@ pub fn start(places: &Places) -> Result<(Server, Found), NotStarted> {
     let is_activated = activated.is_some();
     // The lock of the state file keeps a second manager from taking the socket.
     let (ledger, returned) = Ledger::open(&places.state)?;
-    let mut manager = Manager::new(capacity, Some(ledger))?;
-    let now = clock::now();
-    for Returned { thread, release } in &returned {
-        manager.remember(*thread, now + *release, now);
-    }
+    let manager = Manager::new(capacity, Some(ledger))?;
     let socket = |error| NotStarted::Socket { path: places.socket.clone(), error };
     let (listening, file): (UnixListener, Option<SocketFile>) = match activated {
         Some(listener) => (listener, None),

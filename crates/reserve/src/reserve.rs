@@ -25,8 +25,9 @@ use crate::spare::{debt, debt_most, largest_deadline_cost, release_time};
 
 /// A capacity that a thread has while this value exists.
 ///
-/// Dropping it returns the thread to the policy and the control groups that it had before. If the
-/// program is killed, that does not happen; a program that must be sure starts a
+/// Dropping it returns the thread to the policy and the control groups that it had before, unless
+/// somebody else has taken the thread out of the deadline class meanwhile. If the program is killed,
+/// that does not happen; a program that must be sure starts a
 /// [`Guardian`](tactus_settings::Guardian) and lets it
 /// [keep](tactus_settings::Guardian::keep) the thread first. The threads and processes that the
 /// thread creates get the ordinary class and have no reserve.
@@ -248,6 +249,15 @@ impl Reserve {
         }
     }
 
+    /// Whether the thread still has the class that keeps it; somebody with permission can set
+    /// another. It is true for rungs other than [`Rung::Deadline`], and after the thread's end.
+    pub fn is_in_force(&self) -> bool {
+        match (&self.keeper, self.thread.scheduling()) {
+            (Keeper::Deadline, Ok(class)) => class == deadline(self.capacity),
+            _ => true,
+        }
+    }
+
     /// The rung that keeps it.
     pub const fn rung(&self) -> Rung {
         match self.keeper {
@@ -304,8 +314,10 @@ impl Drop for Reserve {
         if let Keeper::Partitioned(place) = &mut self.keeper {
             place.leave(release_time(self.capacity, debt(self.id)));
         }
-        // The thread may have ended.
-        let _ = self.thread.put_back(self.before);
+        // Another policy is somebody else's decision. The thread may have ended.
+        if self.is_in_force() {
+            let _ = self.thread.put_back(self.before);
+        }
     }
 }
 

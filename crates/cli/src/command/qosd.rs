@@ -1,14 +1,16 @@
 //! `tactus qosd`: the QoS manager.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tactus_app::{Error, ErrorKind};
+use tactus_app::Error;
 use tactus_model::format;
 use tactus_model::time::Nanos;
 use tactus_qos::SOCKET;
 use tactus_qosd::{BadLedger, ManagerHandle, NotStarted, POLICY, Places, Policy, Report, STATE};
 use tactus_rtkit::{Bus, Managed, Served};
+use tactus_sys::process::effective_user;
 
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
@@ -98,7 +100,7 @@ fn print(report: Report) {
 fn serve_rtkit(manager: ManagerHandle, policy: Policy) -> Result<Served, CommandError> {
     let admission = Box::new(Managed::new(manager, policy));
     tactus_rtkit::serve(&Bus::System, tactus_rtkit::Policy::default(), admission).map_err(|error| {
-        let error = Error::new(ErrorKind::Unavailable, error);
+        let error = Error::new(tactus_app::ErrorKind::Unavailable, error);
         error.with_hint("does rtkit-daemon run? stop it: systemctl stop rtkit-daemon").into()
     })
 }
@@ -107,11 +109,17 @@ fn not_started(error: NotStarted) -> CommandError {
     let kind = match error {
         NotStarted::PolicyFile { .. }
         | NotStarted::Policy { .. }
-        | NotStarted::PolicyOfOthers(_) => ErrorKind::Usage,
-        _ => ErrorKind::Unavailable,
+        | NotStarted::PolicyOfOthers(_)
+        | NotStarted::State(BadLedger::NotALedger { .. }) => tactus_app::ErrorKind::Usage,
+        _ => tactus_app::ErrorKind::Unavailable,
     };
     let hint = match &error {
-        NotStarted::Socket { .. } | NotStarted::State(BadLedger::System { .. }) => {
+        NotStarted::Socket { error, .. } if error.kind() == ErrorKind::AddrInUse => {
+            Some("a manager serves this socket already; end it, or choose another --socket")
+        }
+        NotStarted::Socket { .. } | NotStarted::State(BadLedger::System { .. })
+            if effective_user() != 0 =>
+        {
             Some("as another user than root, choose --socket and --state in a directory of yours")
         }
         _ => None,

@@ -41,8 +41,8 @@ pub(crate) struct ReserveArguments {
     /// Change the capacity of a program that runs under `tactus reserve`, by its process ID
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "rung", "exclusive", "lock_memory", "page"])]
     adjust: Option<u32>,
-    /// Threads that get the capacity, each its own: main, all, or names separated by commas, e.g.
-    /// audio,video; a name can have its own capacity: audio=2ms/10ms
+    /// Threads that get the capacity, each its own: main (the first), all, or names separated by
+    /// commas, e.g. audio,video; a name can have its own capacity: main=1ms/10ms,audio=2ms/10ms
     #[arg(long, value_name = "THREADS", default_value = "main")]
     threads: Threads,
     /// Use only this rung; may be repeated [default: the best that is permitted]
@@ -81,7 +81,7 @@ struct Result<'a> {
 pub(crate) fn run(arguments: &ReserveArguments) -> CommandResult {
     let shares = arguments.shares()?;
     if let Some(process) = arguments.adjust {
-        return adjust(process, &shares, arguments.quietness);
+        return adjust(process, &arguments.threads, &shares, arguments.quietness);
     }
     let wanted = arguments.wanted(shares)?;
     let control = Control::new();
@@ -113,10 +113,16 @@ pub(crate) fn run(arguments: &ReserveArguments) -> CommandResult {
 }
 
 /// Changes the capacities of a running program.
-fn adjust(process: u32, shares: &[Share], quietness: Quietness) -> CommandResult {
+fn adjust(
+    process: u32,
+    threads: &Threads,
+    shares: &[Share],
+    quietness: Quietness,
+) -> CommandResult {
     for Share { which, capacity } in shares {
         let thread = match which {
             Which::Named(name) => Some(name.clone()),
+            Which::Main if matches!(threads, Threads::Named(_)) => Some("main".to_owned()),
             Which::All | Which::Main => None,
         };
         let change = Change { thread, capacity: *capacity };
@@ -169,16 +175,17 @@ impl ReserveArguments {
         let each: Vec<String> = given
             .iter()
             .map(|Share { which, capacity }| match which {
-                Which::Main => format!(" has {capacity}"),
+                Which::Main if given.len() == 1 => format!(" has {capacity}"),
+                Which::Main => format!(" {capacity} for its first thread"),
                 Which::All => format!(" has {capacity} for each thread"),
                 Which::Named(name) => {
                     format!(" {capacity} for threads named `{}`", format::printable(name))
                 }
             })
             .collect();
-        match &self.threads {
-            Threads::Named(_) => format!(" gets{}", each.join(",")),
-            Threads::All | Threads::Main => each.concat(),
+        match &*given {
+            [Share { which: Which::All | Which::Main, .. }] => each.concat(),
+            _ => format!(" gets{}", each.join(",")),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use tactus_model::recording::ThreadId;
 use tactus_sys::clock;
+use tactus_sys::usage::scheduled_time;
 use tactus_testing::{Need as TestNeed, skip};
 
 use super::*;
@@ -158,7 +159,7 @@ fn needs_root_the_next_manager_returns_what_a_killed_one_has_left() {
     std::fs::write(&copied, [&text[..], b"{\"thread\":1,\"star"].concat()).unwrap();
     assert_eq!(sleeper.policy(), "deadline:500us/10ms/10ms");
     let (_, returned) = Ledger::open(&copied).unwrap();
-    assert_eq!(returned[0].thread, sleeper.0.id);
+    assert_eq!(returned, [sleeper.0.id]);
     assert_eq!(sleeper.policy(), "other");
 }
 
@@ -192,7 +193,7 @@ fn a_thread_that_others_keep_counts_and_has_its_own_policy() {
 fn a_state_file_that_is_damaged_or_no_file_keeps_nobody_from_starting_or_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("threads");
-    std::fs::write(&path, b"\xff\xfe\n{\"thread\":1,\n[[[[").unwrap();
+    std::fs::write(&path, b"\xff\xfe\n{\"thread\":1,\n{\"thread\":1,\"started\":0}\n[[[[").unwrap();
     let (_, returned) = Ledger::open(&path).unwrap();
     assert_eq!(returned, []);
     let check = |name: &str, expected: &str| {
@@ -203,6 +204,13 @@ fn a_state_file_that_is_damaged_or_no_file_keeps_nobody_from_starting_or_waiting
     std::fs::write(&precious, "precious").unwrap();
     std::os::unix::fs::symlink(&precious, folder.path().join("link")).unwrap();
     check("link", "it is a symbolic link");
+    std::fs::hard_link(&precious, folder.path().join("other-name")).unwrap();
+    check(
+        "other-name",
+        "another name (a hard link). fix: choose another --state, or remove the file",
+    );
+    std::fs::remove_file(folder.path().join("other-name")).unwrap();
+    check("precious", "no line of one. fix: choose another --state, or remove the file");
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
     let fifo = folder.path().join("fifo");
     let (mode, kind) =
@@ -279,4 +287,90 @@ fn needs_root_a_thread_that_the_kernel_left_throttled_is_freed_and_counted() {
         std::thread::sleep(Duration::from_millis(200));
     }
     // A kernel without the defect, or a thread that was never in debt.
+}
+
+#[test]
+fn a_second_kill_does_not_hide_a_debt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads");
+    let sleeper = Sleeper::start();
+    let now: Moment = clock::now();
+    let until = now + Nanos::from_secs(100);
+    let (mut ledger, _) = Ledger::open(&path).unwrap();
+    ledger.strike(&sleeper.subject(), until, now);
+    for _ in 0..2 {
+        drop(ledger);
+        (ledger, _) = Ledger::open(&path).unwrap();
+        let leaving: Vec<(i32, Moment)> = ledger.leaving(now).collect();
+        assert_eq!(leaving, [(sleeper.0.id.0, until)]);
+    }
+    // The kernel has forgotten it.
+    ledger.strike(&sleeper.subject(), now, now);
+    drop(ledger);
+    let (ledger, _) = Ledger::open(&path).unwrap();
+    assert_eq!(ledger.leaving(now).count(), 0);
+}
+
+/// A process of user 65534.
+fn of_another_user() -> Option<Computing> {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "while :; do :; done"]).uid(65534).gid(65534);
+    command.spawn().ok().map(Computing)
+}
+
+#[test]
+fn needs_root_a_thread_that_changes_its_user_loses_its_reserve() {
+    if user() != 0 {
+        return skip(TestNeed::Root, "only root starts threads of another user");
+    }
+    // A user's reserve, whose thread belongs to another user by the time of `act`.
+    let lost = |act: fn(&mut Manager, ReserveId)| {
+        let Some(process) = of_another_user() else {
+            return skip(TestNeed::Root, "user 65534 cannot be had here");
+        };
+        let mut manager = manager();
+        let client = client(65534);
+        let subject = Subject::of_id(process.id()).unwrap();
+        let reserve = match manager.reserve(&client, subject, need(5), clock::now()) {
+            Ok(reserve) => reserve,
+            Err(refused) => return skip(TestNeed::Root, refused),
+        };
+        // As if the thread had executed a program with the rights of another user.
+        manager.held.get_mut(&reserve).unwrap().user = 65533;
+        act(&mut manager, reserve);
+        assert_eq!(manager.reserves(), []);
+        let policy = ThreadRef::Id(process.id()).scheduling().unwrap();
+        assert_eq!(policy.to_string(), "other");
+        let last = manager.take_notices().pop().unwrap().what;
+        let What::Ended(reason) = last else { panic!("{last:?}") };
+        assert!(reason.contains("runs as user 65534"), "{reason}");
+    };
+    lost(|manager, reserve| {
+        let changed = manager.change(&client(65533), reserve, need(3), clock::now());
+        let others =
+            NotReserved::Thread(NotASubject::OthersThread { thread: 0, runs_as: 0, user: 0 });
+        let is_same =
+            |error: NotReserved| std::mem::discriminant(&error) == std::mem::discriminant(&others);
+        assert!(changed.is_err_and(is_same));
+    });
+    lost(|manager, reserve| {
+        let capacity = "300us/10ms".parse().unwrap();
+        manager.carry_out(&Step { reserve, capacity, is_first: false }, clock::now());
+    });
+    lost(|manager, reserve| {
+        let look = manager.held[&reserve].look;
+        manager.settle(look);
+    });
+}
+
+#[test]
+fn needs_root_a_thread_that_root_gives_another_policy_keeps_it_and_loses_its_reserve() {
+    let (mut manager, sleeper) = (manager(), Sleeper::start());
+    let Some(reserve) = reserve(&mut manager, &sleeper, need(5)) else { return };
+    ThreadRef::Id(sleeper.0.id).schedule_exactly(Scheduling::Idle).unwrap();
+    let look = manager.held[&reserve].look;
+    manager.settle(look);
+    assert_eq!(manager.reserves(), []);
+    assert_eq!(sleeper.policy(), "idle");
 }

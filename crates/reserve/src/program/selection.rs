@@ -15,7 +15,8 @@ pub enum Threads {
     All,
     /// The first thread.
     Main,
-    /// The threads with one of these names, some with a capacity of their own.
+    /// The threads with one of these names, some with a capacity of their own; `main` is the first
+    /// thread, whatever its name is.
     Named(Vec<(String, Option<Capacity>)>),
 }
 
@@ -36,13 +37,19 @@ pub enum NotThreads {
     /// There are too many names.
     #[error("{0} names; at most {NAMES_MAX} threads can be named")]
     TooMany(usize),
+    /// A name is there twice, so its capacity is not clear.
+    #[error("`{0}` is there twice: write each name once")]
+    Twice(String),
+    /// `all` is one of several names, or has a capacity of its own.
+    #[error("`{0}`: all stands alone, and its capacity before it: write 1ms/10ms --threads all")]
+    AllAmongNames(String),
 }
 
 impl FromStr for Threads {
     type Err = NotThreads;
 
-    /// Parses `all`, `main`, or names separated by commas, each with a capacity if need be:
-    /// `audio=2ms/10ms,video`.
+    /// Parses `all`, or names separated by commas, each with a capacity if need be:
+    /// `audio=2ms/10ms,video`. `main` is the first thread.
     fn from_str(text: &str) -> Result<Self, NotThreads> {
         match text {
             "all" => return Ok(Self::All),
@@ -55,9 +62,24 @@ impl FromStr for Threads {
             _ if names.iter().any(|(name, _)| name.is_empty()) => {
                 Err(NotThreads::Empty(text.to_owned()))
             }
-            _ => Ok(Self::Named(names)),
+            _ if names.iter().any(|(name, _)| name == "all") => {
+                Err(NotThreads::AllAmongNames(text.to_owned()))
+            }
+            _ => match twice(&names) {
+                Some(name) => Err(NotThreads::Twice(name)),
+                None => Ok(Self::Named(names)),
+            },
         }
     }
+}
+
+/// A name that selects the same threads as one before it.
+fn twice(names: &[(String, Option<Capacity>)]) -> Option<String> {
+    let mut before = names.iter().enumerate();
+    let same = before.find(|(number, (name, _))| {
+        names[..*number].iter().any(|(other, _)| is_thread_name(name, other))
+    });
+    same.map(|(_, (name, _))| name.clone())
 }
 
 fn named(text: &str) -> Result<(String, Option<Capacity>), NotThreads> {
@@ -84,7 +106,15 @@ impl Threads {
             Self::All => Ok(vec![of(Which::All, None)?]),
             Self::Main => Ok(vec![of(Which::Main, None)?]),
             Self::Named(names) => {
-                names.iter().map(|(name, own)| of(Which::Named(name.clone()), *own)).collect()
+                let which = |name: &str| match name {
+                    "main" => Which::Main,
+                    name => Which::Named(name.to_owned()),
+                };
+                let each = names.iter().map(|(name, own)| of(which(name), *own));
+                let mut shares: Vec<Share> = each.collect::<Result<_, _>>()?;
+                // It has its reserve before the program runs.
+                shares.sort_by_key(|share| share.which != Which::Main);
+                Ok(shares)
             }
         }
     }
@@ -132,6 +162,14 @@ impl Which {
             Self::All | Self::Main => None,
         }
     }
+
+    /// The name by which its capacity is changed.
+    pub(super) fn word(&self) -> Option<&str> {
+        match self {
+            Self::Main => Some("main"),
+            other => other.name(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +191,10 @@ mod tests {
         let refused = |text: &str| text.parse::<Threads>().unwrap_err().to_string();
         assert!(refused("audio,,video").contains("empty name"));
         assert!(refused("").contains("empty name"));
+        assert!(refused("a=1ms/10ms,a=2ms/10ms").contains("`a` is there twice"));
+        for all in ["all=1ms/100ms", "all=1ms/100ms,sp", "sp,all"] {
+            assert!(refused(all).contains("all stands alone"));
+        }
         assert!(refused("audio=12ms/10ms").contains("thread `audio`: the cost of 12ms"));
         assert!(refused(&"a,".repeat(NAMES_MAX + 1)).contains("at most 64"));
     }
@@ -166,6 +208,14 @@ mod tests {
         let missing = threads.shares(None).unwrap_err().to_string();
         assert_eq!(missing, "no capacity is given for thread `video`");
         assert!(Threads::All.shares(None).is_err());
+    }
+
+    #[test]
+    fn main_among_names_is_the_first_thread_and_comes_first() {
+        let threads: Threads = "audio=2ms/10ms,main=1ms/100ms".parse().unwrap();
+        let shares = threads.shares(None).unwrap();
+        assert_eq!(shares[0], Share { which: Which::Main, capacity: capacity("1ms/100ms") });
+        assert_eq!(shares[1].which, Which::Named("audio".to_owned()));
     }
 
     #[test]

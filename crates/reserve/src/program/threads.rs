@@ -363,7 +363,7 @@ impl ReservedThreads {
     /// The selection with this name, or the only one.
     fn selection_of(&self, name: Option<&str>) -> Result<usize, String> {
         let all: Vec<&str> =
-            self.selections.iter().filter_map(|one| one.share.which.name()).collect();
+            self.selections.iter().filter_map(|one| one.share.which.word()).collect();
         match name {
             None if self.selections.len() == 1 => Ok(0),
             None => Err(format!(
