@@ -132,7 +132,6 @@ fn needs_tracing_a_thread_that_slept_before_it_was_watched_is_reported() {
     let report = report(&output.stdout);
     // The children have the name until they execute their program.
     assert!(report["late_threads"].as_u64().unwrap() >= 1, "{report:#}");
-    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
