@@ -434,7 +434,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand admit" -l json -d 'Print o
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l adjust -d 'Change the capacity of a program that runs under `tactus reserve`, by its process ID' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l threads -d 'Threads that get the capacity, each its own: main, all, or names separated by commas, e.g. audio,video; a name can have its own capacity: audio=2ms/10ms' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l threads -d 'Threads that get the capacity, each its own: main (the first), all, or names separated by commas, e.g. audio,video; a name can have its own capacity: main=1ms/10ms,audio=2ms/10ms' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l rung -d 'Use only this rung; may be repeated [default: the best that is permitted]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l exclusive -d 'Set this CPU aside for the program (rung partitioned), with an exact test of all deadlines' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l page -d 'Also write a self-contained HTML page that plots the use over time' -r -F
