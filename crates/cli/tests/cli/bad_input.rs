@@ -64,7 +64,11 @@ const ROWS: [Row; 121] = [
     (&["costs", "--size", "1TiB"], "up to 1GiB", 2),
     (&["costs", "--size", "1B"], "use 16B to 1GiB", 2),
     (&["costs", "--operation", "ipc-pip"], "did you mean `ipc-pipe`?", 2),
-    (&["costs", "--operation", "ipc-pipe", "--wait", "spin"], "use partner-cpu = \"other\"", 2),
+    (
+        &["costs", "--operation", "ipc-pipe", "--wait", "spin", "--partner-cpu", "same"],
+        "use partner-cpu = \"other\"",
+        2,
+    ),
     (&["costs", "--policy", "deadline:1ms/2ms/2ms"], "whose partner has the same policy", 2),
     (&["costs", "--run", "{run}"], "has no result of an operation", 5),
     (&["costs", "--times", "0"], "write 1 to 1000000, or usual", 2),
