@@ -2,7 +2,7 @@
 //!
 //! A transport is a file here, with a function that opens both [ends](Transport) of it. The two ends
 //! send in turn, so at most one message is on its way. Most transports copy: for those, a file here
-//! has only a [`Channel`], and [`Copying`] does the rest.
+//! has only a `Channel`, and `Copying` does the rest.
 
 mod io_uring;
 mod memfd;
