@@ -199,7 +199,7 @@ fn map(
     xproto::create_gc(connection, context, window, &CreateGCAux::new().graphics_exposures(0))?
         .check()?;
     xproto::map_window(connection, window)?.check()?;
-    // Asked for now, and not by the first large image.
+    // Fetches the limit from the server here, so that the first large image does not include it.
     connection.maximum_request_bytes();
     Ok((window, context))
 }

@@ -23,7 +23,7 @@ use crate::table::column::{Column, Entry};
 const OPEN_ROWS: usize = 40;
 /// A page folds a table of conclusions with more rows.
 const OPEN_CONCLUSIONS: usize = 12;
-/// The most curves in a drawing that a reader can tell apart.
+/// The most curves in a drawing: a reader cannot distinguish more.
 const CURVES_MAX: usize = 8;
 
 /// A family of operations.
