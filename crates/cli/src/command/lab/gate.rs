@@ -32,9 +32,8 @@ use crate::values::{positive, seed, whole};
 ///
 /// Use it in continuous integration of a kernel (docs/kernel-ci.md) and for bisecting. One run
 /// measures both kernels in deterministic (instruction-counted) time, so this host has no effect.
-/// Path lengths that are equal for all seeds are compared exactly, within --allow; figures that vary
-/// with the seed, such as tails, are compared by rank over all seeds. Settings replace those of
-/// the experiment.
+/// Figures are compared by their ranks over all seeds; changes within --allow do not count. Settings
+/// replace those of the experiment.
 ///
 /// The run is stored: `tactus show` and `tactus report` show it, and --run judges it again. With
 /// --bisect, the exit codes are those of `git bisect run`: 0 good, 1 bad, 125 if the kernel
@@ -76,10 +75,10 @@ pub(crate) struct LabGateArguments {
     /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
     #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
     allow: Allowance,
-    /// Chance of a false alarm: that the gate reports a difference of equal kernels in figures that vary with the seed; at most 50%
+    /// Chance of a false alarm: that the gate reports any difference of equal kernels; at most 50%
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
     false_alarms: f64,
-    /// Judge only path lengths that are equal for all seeds; three seeds are enough
+    /// Judge path lengths only, not tails: fewer figures need fewer seeds
     #[arg(long)]
     paths_only: bool,
     /// Differences that fail the gate
@@ -167,17 +166,22 @@ impl LabGateArguments {
             guest_time: speed.map(GuestTime::Exact),
             ..Overrides::default()
         };
-        Ok(kernel_gate::plan(&self.experiment, overrides, self.against.as_ref())?)
+        let against = self.against.as_ref();
+        Ok(kernel_gate::plan(&self.experiment, overrides, against, &self.options())?)
+    }
+
+    const fn options(&self) -> GateOptions {
+        GateOptions {
+            allowance: self.allow,
+            false_alarms: self.false_alarms,
+            paths_only: self.paths_only,
+            refuse_any_difference: matches!(self.refuse, Refuse::Different),
+        }
     }
 }
 
 fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
-    let options = GateOptions {
-        allowance: arguments.allow,
-        false_alarms: arguments.false_alarms,
-        paths_only: arguments.paths_only,
-        refuse_any_difference: arguments.refuse == Refuse::Different,
-    };
+    let options = arguments.options();
     let KernelGate { decision, comparison, report } = kernel_gate::judge(run, &options)?;
     if let Some(path) = &arguments.junit {
         files::write(path, junit(&report))?;
