@@ -55,6 +55,16 @@ pub fn plan(
     }
 }
 
+/// Checks that the emulator, the program of guests and the baseline kernel of a plan by [`plan`] are
+/// available.
+///
+/// # Errors
+/// One of them is not.
+pub fn check_baseline(places: &Places, plan: &Plan, listener: &dyn Listener) -> Result<()> {
+    let baseline = &plan.cells[..plan.cells.len() / 2];
+    measure::targets(places, baseline, &GuestSettings::default(), listener).map(drop)
+}
+
 /// Measures both kernels. The first turn that fails ends the run, because the comparison needs
 /// every turn.
 ///

@@ -24,7 +24,7 @@ use tactus_model::experiment::Plan;
 use tactus_model::format;
 use tactus_model::guest::{Guest, GuestTime, Speed};
 use tactus_model::label::labels;
-use tactus_model::result::Measurement;
+use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::Run;
 
 pub use allowance::{Allowance, NotAnAllowance};
@@ -433,6 +433,11 @@ pub enum Decision {
 }
 
 impl KernelComparison {
+    /// The first turn of the baseline in this run that gave no result.
+    pub fn baseline_failure<'r>(&self, run: &'r Run) -> Option<&'r Failure> {
+        run.failures.iter().find(|failure| failure.turn.cell < self.cells.len())
+    }
+
     /// The decision of the gate.
     pub fn decision(&self, options: &GateOptions) -> Decision {
         let judgements = self.judgements(options);

@@ -36,8 +36,8 @@ use crate::values::{positive, seed, whole};
 /// replace those of the experiment.
 ///
 /// The run is stored: `tactus show` and `tactus report` show it, and --run judges it again. With
-/// --bisect, the exit codes are those of `git bisect run`: 0 good, 1 bad, 125 if the kernel
-/// could not be measured.
+/// --bisect, the exit codes are those of `git bisect run`: 0 good, 1 bad, 125 if this kernel could not
+/// be measured, 128 if no kernel could, e.g. because the baseline is missing.
 ///
 /// Example: tactus lab gate --kernel ./after/bzImage --against ./before/bzImage
 #[derive(Args)]
@@ -84,7 +84,7 @@ pub(crate) struct LabGateArguments {
     /// Differences that fail the gate
     #[arg(long, value_name = "WHAT", default_value = "greater")]
     refuse: Refuse,
-    /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it
+    /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could
     #[arg(long)]
     bisect: bool,
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
@@ -126,7 +126,7 @@ struct LabGateOutcome<'a> {
 
 pub(super) fn run(arguments: &LabGateArguments, places: &Places) -> CommandResult {
     let done = gate(arguments, places);
-    if arguments.bisect { done.map_err(CommandError::for_bisect) } else { done }
+    if arguments.bisect { done.map_err(CommandError::stops_bisect) } else { done }
 }
 
 fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
@@ -149,7 +149,14 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             let (mut store, mut listener) =
                 (places.open_store()?, RunListener::new(false, arguments.quietness));
             let limit = arguments.guest_limit;
-            kernel_gate::measure(places, &mut store, &plan, limit, &mut listener)?
+            if arguments.bisect {
+                kernel_gate::check_baseline(places, &plan, &listener)?;
+            }
+            let measured = kernel_gate::measure(places, &mut store, &plan, limit, &mut listener);
+            match measured.map_err(CommandError::from) {
+                Err(error) if arguments.bisect => return Err(error.skips_commit()),
+                measured => measured?,
+            }
         }
     };
     judge(&run, arguments)
@@ -196,9 +203,14 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {
         Decision::Passes => Ok(()),
-        Decision::Undecided if arguments.bisect => {
-            Err(CommandError::Undecided(Error::new(ErrorKind::Unavailable, refused)))
-        }
+        Decision::Undecided if arguments.bisect => Err(match comparison.baseline_failure(run) {
+            None => CommandError::Undecided(Error::new(ErrorKind::Unavailable, refused)),
+            Some(failure) => {
+                let error = format!("the baseline was not measured: {}", failure.reason);
+                let error = Error::new(ErrorKind::Unavailable, error);
+                CommandError::from(error.with_hint_if_any(failure.hint.clone()))
+            }
+        }),
         Decision::Refused | Decision::Undecided => Err(CommandError::not_met(refused)),
     }
 }
