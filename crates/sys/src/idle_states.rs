@@ -40,6 +40,7 @@ mod tests {
     use tactus_testing::{Need, skip};
 
     use super::*;
+    use crate::error::Errno;
 
     #[test]
     fn the_limit_is_held_where_root_may_hold_it() {

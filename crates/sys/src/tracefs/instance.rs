@@ -181,6 +181,7 @@ mod tests {
     use tactus_testing::{Need, require};
 
     use super::*;
+    use crate::error::Errno;
 
     /// How long an owner takes to close its instance, and an impatient remover waits.
     const STEP: Duration = Duration::from_millis(5);
