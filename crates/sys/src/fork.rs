@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
 
 use rustix::process::{Pid, Signal, WaitOptions};
+use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 
 use crate::clock;
@@ -73,6 +74,11 @@ impl Fork {
                 Ok(Self { process, ended: None })
             }
         }
+    }
+
+    /// Its only thread.
+    pub fn thread(&self) -> ThreadId {
+        ThreadId(self.process.as_raw_nonzero().get())
     }
 
     /// Its process ID.

@@ -9,11 +9,11 @@ use tactus_model::cpus::CpuList;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::ipc::{self, Ends, Terms, Transport};
+use tactus_sys::scheduling_record::Seat;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
-use tactus_sys::{Errno, SysError, affinity, clock};
+use tactus_sys::{Errno, SysError, affinity, clock, copy};
 
-use super::memory::read;
 use super::partner::place;
 use super::{Operation, Unmeasurable};
 
@@ -50,7 +50,8 @@ fn exchange(
         Word::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
         Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
         Word::IpcIoUring => start(ipc::io_uring(terms), partner, content),
-        _ => start(ipc::pipe(terms), partner, content),
+        Word::IpcPipe => start(ipc::pipe(terms), partner, content),
+        other => Err(Unmeasurable::OtherFamily(other)),
     }
 }
 
@@ -79,11 +80,7 @@ impl Content for Touch {
 
     fn read(&mut self, message: &[u8]) -> bool {
         if self.reads() {
-            let rest = message.as_chunks::<8>().1;
-            black_box((
-                read(message),
-                rest.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)),
-            ));
+            black_box(copy::read(message));
         }
         true
     }
@@ -124,6 +121,7 @@ impl<T: Transport, C: Content> Correspondent<T, C> {
 /// The task's side.
 struct Messages<T, C> {
     correspondent: Correspondent<T, C>,
+    cpu_of_partner: u32,
     /// Killed on drop.
     partner: Fork,
 }
@@ -148,7 +146,8 @@ fn begin<T: Transport + 'static, C: Content>(
     let reported = failure.clone();
     // The other end is closed here, so a task that waits learns when its partner ends.
     let partner = Fork::start(move || theirs.answer(&cpus, &reported.words()[0]))?;
-    let mut messages = Messages { correspondent: Correspondent { end, content }, partner };
+    let correspondent = Correspondent { end, content };
+    let mut messages = Messages { correspondent, cpu_of_partner: cpu, partner };
     // The first is answered once the partner is on its CPU. The second of fresh ones is the first
     // that is like all others.
     let met = messages.run(4);
@@ -187,6 +186,10 @@ impl<T: Transport, C: Content> Operation for Messages<T, C> {
 
     fn time_of_others(&self) -> Nanos {
         self.partner.cpu_time()
+    }
+
+    fn partner(&self) -> Option<Seat> {
+        Some(Seat { thread: self.partner.thread(), cpu: self.cpu_of_partner })
     }
 }
 
