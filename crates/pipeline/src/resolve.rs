@@ -13,9 +13,11 @@ use crate::graph::{Graph, Link, Stage};
 /// The longest pause before a sample. Caches and idle states change little after that, and each sample
 /// takes a pause.
 const PAUSE_MAX: Nanos = Nanos::from_millis(100);
-/// The samples of a cell in a round, if they fit into the limits of its window.
-const SAMPLES: u64 = 100;
-const WINDOW: [Nanos; 2] = [Nanos::from_millis(150), Nanos::from_millis(2500)];
+/// The samples of a cell in a round, if they fit into the limits of its window. Many short rounds are
+/// better than a few long ones: what other programs do in a round is the same for all cells, and for
+/// the real pipeline after it.
+const SAMPLES: u64 = 300;
+const WINDOW: [Nanos; 2] = [Nanos::from_millis(300), Nanos::from_secs(2)];
 
 impl Pipeline {
     /// Resolves the pipeline with these settings, which replace its own.

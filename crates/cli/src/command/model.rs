@@ -61,7 +61,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
     /// Number of processes that measure each operation, and of runs of the real pipeline
-    #[arg(short, long, value_name = "N", default_value = "12", value_parser = whole(1..=Plan::MAX_ROUNDS))]
+    #[arg(short, long, value_name = "N", default_value = "16", value_parser = whole(1..=Plan::MAX_ROUNDS))]
     rounds: u32,
     /// Seed of the order and of the simulation [default: a new one]
     #[arg(long, value_name = "N", value_parser = seed)]
