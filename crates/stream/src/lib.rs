@@ -1,24 +1,10 @@
-//! Timed delivery: items wait in the order of their times, and each is answered by a receipt.
-//!
-//! The server of the Mach multimedia testbed (Dannenberg et al., CMU-CS-93-205, 1993, section 7)
-//! without devices, threads and clocks: the present instant is an argument, so the same code runs
-//! in real and in virtual time.
+//! Timed delivery for programs: the protocol of the delivery server, and a client.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`item`] | items, streams, lateness policies |
-//! | [`receipt`] | outcomes and receipts |
-//! | [`device`] | the queue of a device: what is delivered when, and what is not |
-//! | [`desk`] | what clients may submit: credit, horizons, branches, cuts |
-//! | [`simulation`] | a server in virtual time |
-//!
-//! **Exactly one receipt.** An item that the [desk](desk::Desk) has accepted gets one receipt,
-//! whatever happens to it, its stream, its client or the server. A client may have only as many
-//! items as it has room for receipts, so none is lost in a full ring.
+//! | [`format`] | what the payload of an item may be |
 #![forbid(unsafe_code)]
 
-pub mod desk;
-pub mod device;
-pub mod item;
-pub mod receipt;
-pub mod simulation;
+pub mod format;
+
+pub use format::{Format, Unfit};

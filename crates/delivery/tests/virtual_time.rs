@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use tactus_delivery::desk::{DeviceId, Limits};
+use tactus_delivery::item::{BranchId, ClientId, Moment, StreamId};
+use tactus_delivery::receipt::{Outcome, Receipt};
+use tactus_delivery::simulation::{Change, Note, Played, Script, play};
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
-use tactus_stream::desk::{DeviceId, Limits};
-use tactus_stream::item::{BranchId, ClientId, Moment, StreamId};
-use tactus_stream::receipt::{Outcome, Receipt};
-use tactus_stream::simulation::{Change, Note, Played, Script, play};
 
 const WIDE: Limits =
     Limits { items: u32::MAX, horizon: Nanos::from_secs(1 << 20), streams: 8, branches: 8 };

@@ -235,11 +235,12 @@ impl<'a, P: Clone> Simulation<'a, P> {
         let now = self.now;
         for (id, device) in &mut self.devices {
             while let Some(item) = device.take_due(now, &mut self.played.receipts) {
+                let place = item.place();
                 let got = (now, item.client, item.payload);
                 self.played.devices.entry(*id).or_default().push(got);
                 let evidence = Evidence::Virtual;
                 let done = Delivery { began: now, ended: now, taken: true, evidence };
-                self.played.receipts.extend(device.settle(done));
+                self.played.receipts.extend(device.settle(&place, done));
             }
         }
     }

@@ -43,7 +43,7 @@ pub struct Delivery {
     pub evidence: Evidence,
 }
 
-/// The items that wait for a device, and the one that it is being given.
+/// The items that wait for a device, and those that it has but has not answered.
 ///
 /// Every item that was [pushed](Self::push) gets one receipt: from [`Self::take_due`],
 /// [`Self::settle`], [`Self::cut`], [`Self::close`] or [`Self::end`].
@@ -51,15 +51,15 @@ pub struct Delivery {
 pub struct Device<P> {
     queue: BTreeMap<Place, Item<P>>,
     stopped: BTreeSet<StreamId>,
-    /// The receipt that the item in delivery gets if nobody settles it.
-    unsettled: Option<Receipt>,
+    /// The receipts of the items in delivery if nobody settles them.
+    unsettled: BTreeMap<Place, Receipt>,
     lead: Nanos,
 }
 
 impl<P> Device<P> {
     /// A device that must get each item this long before its time.
     pub const fn new(lead: Nanos) -> Self {
-        Self { queue: BTreeMap::new(), stopped: BTreeSet::new(), unsettled: None, lead }
+        Self { queue: BTreeMap::new(), stopped: BTreeSet::new(), unsettled: BTreeMap::new(), lead }
     }
 
     /// The number of items that wait.
@@ -86,20 +86,20 @@ impl<P> Device<P> {
         Some(Moment::from_nanos(at))
     }
 
-    /// The item to deliver now, if one is due. [`Self::settle`] says how that went; until then no
-    /// other item is taken.
+    /// The item to deliver now, if one is due. [`Self::settle`] says how that went, at once or
+    /// after other items were taken.
     ///
     /// Adds the receipts of items that are too late.
     pub fn take_due(&mut self, now: Moment, receipts: &mut Vec<Receipt>) -> Option<Item<P>> {
         let reached = now + self.lead;
-        while self.unsettled.is_none()
-            && let Some(first) = self.queue.first_entry()
+        while let Some(first) = self.queue.first_entry()
             && first.key().due <= reached
         {
             let item = first.remove();
             let lateness = reached - item.due;
             if item.if_late.tolerance().is_none_or(|tolerance| lateness <= tolerance) {
-                self.unsettled = Some(Receipt::undelivered(&item, Outcome::Unknown));
+                let unsettled = Receipt::undelivered(&item, Outcome::Unknown);
+                self.unsettled.insert(item.place(), unsettled);
                 return Some(item);
             }
             receipts.push(Receipt::undelivered(&item, Outcome::Late));
@@ -111,11 +111,16 @@ impl<P> Device<P> {
         None
     }
 
-    /// The receipt of the item in delivery; `None` if there is none.
-    pub fn settle(&mut self, delivery: Delivery) -> Option<Receipt> {
+    /// The number of items that the device has but has not answered.
+    pub fn in_delivery(&self) -> usize {
+        self.unsettled.len()
+    }
+
+    /// The receipt of an item in delivery; `None` if it is none.
+    pub fn settle(&mut self, place: &Place, delivery: Delivery) -> Option<Receipt> {
         let Delivery { began, ended, taken, evidence } = delivery;
         let outcome = if taken { Outcome::Delivered } else { Outcome::Failed };
-        let receipt = self.unsettled.take()?;
+        let receipt = self.unsettled.remove(place)?;
         Some(Receipt { began: Some(began), ended: Some(ended), outcome, evidence, ..receipt })
     }
 
@@ -142,9 +147,9 @@ impl<P> Device<P> {
         self.remove(|item| item.stream == stream, Outcome::Closed, receipts);
     }
 
-    /// Removes everything. An item in delivery that nobody has settled may have come out.
+    /// Removes everything. Items in delivery that nobody has settled may have come out.
     pub fn end(&mut self, receipts: &mut Vec<Receipt>) {
-        receipts.extend(self.unsettled.take());
+        receipts.extend(std::mem::take(&mut self.unsettled).into_values());
         self.remove(|_| true, Outcome::Ended, receipts);
     }
 
@@ -205,7 +210,7 @@ mod tests {
         let (mut delivered, mut receipts) = (Vec::new(), Vec::new());
         while let Some(item) = device.take_due(at(now), &mut receipts) {
             delivered.push(item.sequence);
-            receipts.extend(device.settle(done(now)));
+            receipts.extend(device.settle(&item.place(), done(now)));
         }
         (delivered, receipts.iter().map(|receipt| (receipt.sequence, receipt.outcome)).collect())
     }
@@ -276,14 +281,16 @@ mod tests {
     #[test]
     fn an_item_in_delivery_is_unknown_if_the_server_ends() {
         let mut device = Device::new(Nanos::ZERO);
-        device.push(item(0, 1));
-        device.push(item(1, 1));
+        (0..3).for_each(|sequence| assert_eq!(device.push(item(sequence, 1)), None));
         let mut receipts = Vec::new();
-        assert!(device.take_due(at(1), &mut receipts).is_some());
-        assert!(device.take_due(at(1), &mut receipts).is_none(), "one at a time");
+        let first = device.take_due(at(1), &mut receipts).unwrap().place();
+        let second = device.take_due(at(1), &mut receipts).unwrap().place();
+        assert_eq!(device.in_delivery(), 2);
+        assert!(device.settle(&second, done(1)).is_some(), "answered before the first");
+        assert_eq!(device.settle(&second, done(1)), None, "answered once");
         device.end(&mut receipts);
         let outcomes: Vec<Outcome> = receipts.iter().map(|receipt| receipt.outcome).collect();
         assert_eq!(outcomes, [Outcome::Unknown, Outcome::Ended]);
-        assert_eq!(device.settle(done(1)), None);
+        assert_eq!(device.settle(&first, done(1)), None);
     }
 }

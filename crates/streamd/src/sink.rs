@@ -1,0 +1,38 @@
+//! Where items come out.
+
+use tactus_delivery::device::Delivery;
+use tactus_delivery::item::{ClientId, Item, Place};
+use tactus_model::time::Nanos;
+use tactus_stream::Format;
+
+/// The bytes of an item.
+pub type Payload = Box<[u8]>;
+
+/// What a sink has done with an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandedOver {
+    /// The delivery is over.
+    Done(Delivery),
+    /// The device has the item; [`Sink::settled`] passes on how it went.
+    Pending,
+}
+
+/// The way to a device. One thread, which has the device's priority, calls all of it.
+pub trait Sink: Send {
+    /// What the device takes. The server checks the payload of an item when it is submitted.
+    fn format(&self) -> Format;
+
+    /// How long before its time the device must have an item.
+    fn lead(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    /// Hands an item over at its time, less the lead.
+    fn hand_over(&mut self, item: &Item<Payload>) -> HandedOver;
+
+    /// Passes on the deliveries that have ended since the last call.
+    fn settled(&mut self, _found: &mut dyn FnMut(Place, Delivery)) {}
+
+    /// Silences what a client has left sounding, as soon as possible.
+    fn client_left(&mut self, _client: ClientId) {}
+}
