@@ -161,7 +161,7 @@ impl CostProbe {
     pub const fn unit(&self) -> &'static str {
         match self.sampling.way {
             Way::RoundTrip => self.operation.traits().unit,
-            Way::OneWay => "hand-over",
+            Way::OneWay | Way::Back => "hand-over",
         }
     }
 

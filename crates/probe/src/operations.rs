@@ -52,8 +52,8 @@ pub(crate) trait Operation {
     /// Does the operation this number of times.
     fn run(&mut self, times: u32) -> Result<(), SysError>;
 
-    /// When the partner began to run, in nanoseconds of the probe's clock, if samples end then.
-    fn handed_over(&self) -> Option<u64> {
+    /// What the partner noted of the last operation, if samples begin or end there.
+    fn noted(&self) -> Option<Noted> {
         None
     }
 
@@ -77,6 +77,15 @@ pub(crate) trait Operation {
     fn partner(&self) -> Option<Seat> {
         None
     }
+}
+
+/// A moment that a partner noted, in nanoseconds of the probe's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// It began to run: the sample ends.
+    Arrival(u64),
+    /// It was about to answer: the sample begins.
+    Answer(u64),
 }
 
 /// Why an operation cannot be measured here.

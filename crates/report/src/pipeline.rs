@@ -3,7 +3,7 @@
 use askama::Template;
 use tactus_model::time::Nanos;
 use tactus_pipeline::{
-    Cause, Chance, Comparison, Effect, Estimate, Graph, PartCompared, Prediction,
+    Behind, Cause, Chance, Comparison, Conditions, Effect, Estimate, Graph, PartFigures, Prediction,
 };
 use tactus_stats::PercentileAxis;
 
@@ -107,7 +107,7 @@ fn sections(modelled: &Modelled<'_>) -> Vec<Section> {
         },
         Section {
             heading: "Parts of a frame",
-            about: "The quantiles of parts do not add up to those of frames.",
+            about: "The quantiles of parts do not add up to those of frames; their shares of the frames near p99 do.",
             columns: parts(modelled),
         },
         Section {
@@ -162,9 +162,57 @@ fn findings(modelled: &Modelled<'_>) -> Vec<String> {
             percent(first.nothing.miss),
         )
     });
-    let all = [Some(headline), measured, behind, first];
-    let warnings = modelled.warnings.iter().map(|text| format!("warning: {text}"));
+    let fell_behind = comparison.and_then(|comparison| fell_behind(comparison.behind));
+    let all = [Some(headline), measured, fell_behind, behind, first];
+    let conditions = comparison.map(|comparison| doubts(graph, &comparison.conditions));
+    let doubts = conditions.unwrap_or_default().into_iter();
+    let warnings = modelled.warnings.iter().cloned().chain(doubts);
+    let warnings = warnings.map(|text| format!("warning: {text}"));
     all.into_iter().flatten().chain(warnings).collect()
+}
+
+fn fell_behind(Behind { rounds, of }: Behind) -> Option<String> {
+    let effect = match rounds == of {
+        true => "The figures beside the prediction show how long it ran.",
+        false => {
+            "The figures beside the prediction are those of the other rounds; misses are of all."
+        }
+    };
+    (rounds > 0).then(|| {
+        format!(
+            "The real pipeline fell behind in {rounds} of {}: data waited for a busy process for \
+             longer than a period. {effect}",
+            format::counted(of as u64, "round")
+        )
+    })
+}
+
+/// What makes the comparison say more about the machine's other work than about the prediction.
+fn doubts(graph: &Graph, conditions: &Conditions) -> Vec<String> {
+    /// Of the time of a CPU.
+    const STEAL_MAX: f64 = 0.01;
+    /// Of all CPUs.
+    const FOREIGN_MAX: f64 = 0.25;
+    let steal = conditions.steal.filter(|steal| *steal > STEAL_MAX).map(|steal| {
+        format!(
+            "the hypervisor took {} of a CPU while the pipeline ran. Frames that it delayed are not \
+             in the operations. fix: compare on a host with free CPUs",
+            percent(steal)
+        )
+    });
+    let others = conditions.foreign_operations.zip(conditions.foreign_pipeline);
+    let is_idle = graph.cells.get(graph.wake).is_none_or(|cell| cell.load.load.is_idle());
+    let others = others.filter(|(before, then)| is_idle && before.max(*then) > FOREIGN_MAX);
+    let others = others.map(|(before, then)| {
+        format!(
+            "other programs used {} of the CPUs while the operations were measured, and {} while \
+             the pipeline ran. The comparison depends on what they did in each. fix: stop them, or \
+             predict for a load of known size (--load)",
+            percent(before),
+            percent(then)
+        )
+    });
+    steal.into_iter().chain(others).collect()
 }
 
 /// A chance with its interval, or its bound: `0.31 % of frames miss the budget (95 %: 0.1 – 0.6 %)`.
@@ -238,19 +286,29 @@ fn quantiles(modelled: &Modelled<'_>) -> Vec<Column> {
 }
 
 fn parts(modelled: &Modelled<'_>) -> Vec<Column> {
-    let rows = &modelled.prediction.parts;
-    let mut columns = vec![
-        Column::names("part", rows, |row| Entry::text(row.name.clone())),
-        Column::of("p50", rows, |row| Entry::latency(Some(row.median))).grouped("predicted"),
-        Column::of("p99", rows, |row| Entry::latency(Some(row.p99))).grouped("predicted"),
-    ];
-    let Some(comparison) = modelled.comparison else { return columns };
-    let rows: &[PartCompared] = &comparison.parts;
-    columns.extend([
-        Column::of("p50", rows, |row| Entry::latency(Some(row.measured[0]))).grouped("measured"),
-        Column::of("p99", rows, |row| Entry::latency(Some(row.measured[1]))).grouped("measured"),
-    ]);
+    let predicted = &modelled.prediction.parts.parts;
+    let names = Column::names("part", predicted, |row| Entry::text(row.name.clone()));
+    let mut columns = vec![names];
+    columns.extend(figures("predicted", predicted));
+    if let Some(comparison) = modelled.comparison {
+        columns.extend(figures("measured", &comparison.parts.parts));
+    }
     columns
+}
+
+/// The figures of parts, below a heading of their own.
+fn figures(group: &'static str, rows: &[PartFigures]) -> impl Iterator<Item = Column> {
+    let of = |name, of: fn(&PartFigures) -> Nanos| {
+        Column::of(name, rows, move |row| Entry::latency(Some(of(row)))).grouped(group)
+    };
+    let shares = of("of p99", |row| row.of_p99);
+    [
+        of("p50", |row| row.median),
+        of("p99", |row| row.p99),
+        of("max", |row| row.max).dispensable(2),
+        shares.meaning("mean share of the frames near p99").dispensable(1),
+    ]
+    .into_iter()
 }
 
 fn improvements(prediction: &Prediction) -> Vec<Column> {
@@ -276,20 +334,39 @@ fn improvements(prediction: &Prediction) -> Vec<Column> {
 /// Why the real pipeline differs from its prediction.
 fn causes(modelled: &Modelled<'_>) -> Vec<String> {
     let Some(comparison) = modelled.comparison else { return Vec::new() };
-    let of = |name: &str, causes: &[Cause]| match causes {
-        [] => format!("{name}: no part differs by 3{THIN_SPACE}% of it or more."),
-        causes => {
-            let words: Vec<String> = causes.iter().take(4).map(cause).collect();
-            format!("{name}, real less predicted, as shares of it: {}.", words.join("; "))
+    if comparison.behind.rounds == comparison.behind.of {
+        return Vec::new();
+    }
+    let of = |name: &str, causes: &[Cause]| {
+        let first = causes.iter().find_map(|cause| match cause {
+            Cause::Part { part, share } => Some((part, *share)),
+            _ => None,
+        });
+        let most = match first {
+            Some((part, share)) => {
+                format!("{name}: `{part}` differs most, by {} of the measured value", signed(share))
+            }
+            None => format!("{name}: no part differs by 3{THIN_SPACE}% of it or more"),
+        };
+        let is_first = |cause: &&Cause| matches!((cause, first), (Cause::Part { part, .. }, Some((most, _))) if part == most);
+        let others: Vec<String> =
+            causes.iter().filter(|cause| !is_first(cause)).take(4).map(cause).collect();
+        match others.is_empty() {
+            true => format!("{most}."),
+            false => format!("{most}; then {}.", others.join("; ")),
         }
     };
-    vec![of("Median", &comparison.median_causes), of("p99", &comparison.p99_causes)]
+    vec![
+        of("Median, real less predicted", &comparison.median_causes),
+        of("p99, real less predicted", &comparison.p99_causes),
+    ]
 }
 
 fn cause(cause: &Cause) -> String {
     let share = signed(cause.share());
     match cause {
         Cause::Part { part, .. } => format!("`{part}` {share}"),
+        Cause::Waiting { .. } => format!("waits for a busy process {share}"),
         Cause::Dependence { .. } => format!(
             "dependence of the parts {share} (against the same measured parts, each drawn alone)"
         ),
@@ -363,7 +440,7 @@ mod tests {
             };
             (0..3).map(span).collect()
         };
-        let measured = Measured { rounds: vec![(0..400).map(frame).collect(); 3] };
+        let measured = Measured { rounds: vec![(0..400).map(frame).collect(); 3], ended: 0 };
         Comparison::of(graph, prediction, &measured, &Conditions::default()).unwrap()
     }
 

@@ -472,7 +472,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "way",
         of: Some(ProbeKind::Cost),
         value: "WAY",
-        about: "What a sample of a round trip is: round-trip, or one-way (until the partner runs)",
+        about: "What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs)",
         set: |cell, text| put(&mut cost_mut(cell)?.sampling.way, text),
         get: |cell| cost_text(cell, Parameter::Way, |cost| cost.sampling.way),
     },

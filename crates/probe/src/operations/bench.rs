@@ -17,7 +17,7 @@ use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, thread, usage};
 
 use super::idle::IdleCounter;
-use super::{Operation, Site, Unmeasurable, run};
+use super::{Noted, Operation, Site, Unmeasurable, run};
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
 /// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
@@ -187,8 +187,12 @@ impl Bench {
                     break;
                 }
                 run(operation, per_sample)?;
-                let handed_over = operation.handed_over().map(Instant::from_nanos);
-                let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
+                let done = clock::now::<C>() - start;
+                let (due, came) = match operation.noted() {
+                    Some(Noted::Arrival(at)) => (due, Instant::<C>::from_nanos(at) - start),
+                    Some(Noted::Answer(at)) => (Instant::<C>::from_nanos(at) - start, done),
+                    None => (due, done),
+                };
                 match memory.keep(Sample { due, came }) {
                     true => taken += 1,
                     false => dropped += 1,

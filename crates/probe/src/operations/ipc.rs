@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tactus_model::cost::{CostProbe, Operation as Word, Touch};
 use tactus_model::cpus::CpuList;
-use tactus_model::time::{Monotonic, Nanos};
+use tactus_model::time::Nanos;
 use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::ipc::{self, Ends, Terms, Transport};
 use tactus_sys::scheduling_record::Seat;
 use tactus_sys::shared_memory::SharedWords;
-use tactus_sys::sleep::{Nanosleep, Sleeper};
-use tactus_sys::{Errno, SysError, affinity, clock, copy};
+use tactus_sys::{Errno, SysError, affinity, copy};
 
-use super::partner::place;
+use super::partner::{halt_of, place};
 use super::{Operation, Unmeasurable};
 
 /// Sets up the messages of a task on `cpu` to a process there or on the next of `cpus`, and back.
@@ -144,8 +143,12 @@ fn begin<T: Transport + 'static, C: Content>(
     let cpus: CpuList = std::iter::once(cpu).collect();
     let failure = Arc::new(SharedWords::create(1)?);
     let reported = failure.clone();
-    // The other end is closed here, so a task that waits learns when its partner ends.
+    // The other end is closed here, so a task that waits learns when its partner ends, or an alarm
+    // ends its waiting.
     let partner = Fork::start(move || theirs.answer(&cpus, &reported.words()[0]))?;
+    if let Some(alarm) = end.alarm() {
+        partner.when_halted(alarm)?;
+    }
     let correspondent = Correspondent { end, content };
     let mut messages = Messages { correspondent, cpu_of_partner: cpu, partner };
     // The first is answered once the partner is on its CPU. The second of fresh ones is the first
@@ -172,16 +175,7 @@ impl<T: Transport, C: Content> Operation for Messages<T, C> {
     }
 
     fn halt_of_others(&mut self) -> Option<Halt> {
-        // Its descriptors are closed, so that this side fails, shortly before it has ended.
-        for _ in 0..10 {
-            match self.partner.halt() {
-                Ok(None) => {}
-                // One that ended by itself has met the failure too.
-                found => return found.ok()?.filter(|halt| !matches!(halt, Halt::Ended(_))),
-            }
-            Nanosleep.sleep_until(clock::now::<Monotonic>() + Nanos::from_millis(10)).ok()?;
-        }
-        None
+        halt_of(&mut self.partner)
     }
 
     fn time_of_others(&self) -> Nanos {

@@ -106,8 +106,10 @@ fn every_operation_is_measured_in_batches() {
             let other = CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() };
             check(&other);
             if operation.takes(Parameter::Way) {
-                let sampling = Sampling { way: Way::OneWay, ..base.sampling };
-                check(&CostProbe { sampling, ..other });
+                for way in [Way::OneWay, Way::Back] {
+                    let sampling = Sampling { way, ..base.sampling };
+                    check(&CostProbe { sampling, ..other.clone() });
+                }
             }
         }
         let file = base.file.clone();
