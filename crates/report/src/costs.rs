@@ -189,17 +189,18 @@ fn source(cost: &CostProbe) -> Vec<String> {
 }
 
 /// The values of the axes that are not settings of operations, where they differ from those of the
-/// first cell.
+/// first cell with the same probe.
 fn axes(run: &Run, cell: &Cell) -> Vec<String> {
-    let cells = &run.header.plan.cells;
+    let mut cells = run.header.plan.cells.iter();
+    let first = cells.find(|other| other.probe.kind() == cell.probe.kind());
     let texts: [fn(&Cell) -> String; 4] = [
         |cell| cell.load.load.to_string(),
         |cell| cell.policy.scheduling.to_string(),
-        |cell| cell.policy.cpus.to_string(),
+        |cell| format!("CPUs {}", cell.policy.cpus),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
     let differs =
-        |of: &&fn(&Cell) -> String| cells.first().is_some_and(|first| of(first) != of(cell));
+        |of: &&fn(&Cell) -> String| first.is_some_and(|first| of(first) != of(cell));
     texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 
