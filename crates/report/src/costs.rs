@@ -199,8 +199,7 @@ fn axes(run: &Run, cell: &Cell) -> Vec<String> {
         |cell| format!("CPUs {}", cell.policy.cpus),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
-    let differs =
-        |of: &&fn(&Cell) -> String| first.is_some_and(|first| of(first) != of(cell));
+    let differs = |of: &&fn(&Cell) -> String| first.is_some_and(|first| of(first) != of(cell));
     texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 

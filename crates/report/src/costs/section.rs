@@ -26,6 +26,22 @@ const OPEN_CONCLUSIONS: usize = 12;
 /// The most curves in a drawing: a reader cannot distinguish more.
 const CURVES_MAX: usize = 8;
 
+/// What the lines of a table of growth are.
+const RESIDUALS: &str = "Lines minimize relative residuals; the worst is shown.";
+/// The fits that need an explanation, with it.
+const FITS: [(&str, &str); 3] = [
+    (
+        "no line",
+        "No line: a test of lack of fit rejects a line, and two lines do not fit either; read the table.",
+    ),
+    (
+        "unclear",
+        "Unclear: a line misses a size by more than 20 %, and the processes differ too much to reject it; \
+         read the table.",
+    ),
+    ("2 sizes", "A line through 2 sizes is not tested."),
+];
+
 /// A family of operations.
 pub(crate) struct Section {
     pub(crate) heading: &'static str,
@@ -137,13 +153,10 @@ impl<'r> Scope<'r> {
             .collect();
         let mut captioned =
             Captioned::new("How costs grow with size, as a fixed cost and a rate", growth(&lines));
-        captioned.remarks.push(
-            "Lines minimize relative residuals; the worst is shown. No line: a test of lack of fit rejects a \
-             line, and two lines do not fit either. Unclear: a line misses a size by more than 20 %, and \
-             the processes differ too much to reject it. Read the table in both cases. A line through 2 \
-             sizes is not tested."
-                .to_owned(),
-        );
+        let used = FITS.iter().filter(|(fit, _)| lines.iter().any(|line| line.fit == *fit));
+        let meanings = used.map(|(_, meaning)| *meaning);
+        let remark: Vec<&str> = std::iter::once(RESIDUALS).chain(meanings).collect();
+        captioned.remarks.push(remark.join(" "));
         (!lines.is_empty()).then_some(captioned)
     }
 
@@ -244,15 +257,15 @@ impl<'r> Scope<'r> {
             })
             .meaning("95 % interval of the ratio, in pairs of processes of a round")
             .dispensable(3),
-            Column::of("A/A", &found, |(found, _)| Entry::optional(found.noise_floor.map(percent)))
-                .meaning(
-                    "two such measurements of the same thing differ by less in 95 of 100 cases",
-                )
+            Column::of("noise", &found, |(found, _)| Entry::optional(found.noise.map(percent)))
+                .meaning("independent measurements of both can differ by this by chance")
                 .dispensable(4),
             Column::names("beyond noise", &found, |(found, _)| {
                 Entry::text(if found.is_found { "yes" } else { "no" })
             })
-            .meaning("whether the interval of the ratio excludes 1 and the ratio exceeds A/A"),
+            .meaning(
+                "whether the interval of the ratio excludes 1 and the ratio exceeds the noise",
+            ),
         ];
         (!found.is_empty()).then(|| Captioned::new("What a change adds", columns))
     }

@@ -1,4 +1,10 @@
 //! Whether two operations cost the same: one rule for changes of a setting and for ranks.
+//!
+//! Two costs differ if two intervals of their ratio exclude one: that of pairs, since processes of a
+//! round were measured close to each other, and that of independent measurements, since few pairs can
+//! agree by chance. The second follows from the intervals of both costs (G. Y. Zou and A. Donner,
+//! *Construction of confidence limits about effect measures: a general approach*, Statistics in
+//! Medicine 27, 2008). So a cost that is sometimes much higher is still dearer than one that never is.
 
 use super::CostSummary;
 use super::resample::{Estimate, estimate};
@@ -6,60 +12,72 @@ use super::resample::{Estimate, estimate};
 /// Two costs beside each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Comparison {
-    /// The second divided by the first.
+    /// The second divided by the first, with the interval of pairs.
     pub(super) ratio: Estimate,
-    /// The relative difference below which two such measurements of the same thing stay in 95 of 100
-    /// cases.
-    pub(super) noise_floor: Option<f64>,
+    /// The relative difference that independent measurements of both can have by chance, by how far
+    /// their intervals reach towards each other. `None` if one has no interval.
+    pub(super) noise: Option<f64>,
 }
 
 impl Comparison {
-    /// Compares two costs; `None` if one is zero.
-    pub(super) fn of(first: &CostSummary, second: &CostSummary) -> Option<Self> {
-        let ratio = |costs: &[f64]| costs[1] / costs[0];
+    /// Compares a cost with another, which is multiplied by a factor; `None` if one is zero.
+    pub(super) fn of(first: &CostSummary, second: &CostSummary, factor: f64) -> Option<Self> {
+        let ratio = |costs: &[f64]| factor * costs[1] / costs[0];
         let value = ratio(&[first.typical_ns, second.typical_ns]);
-        let resamples = [&first.resamples, &second.resamples];
-        let noise = first.noise_floor.zip(second.noise_floor);
+        let noise = match value < 1.0 {
+            true => noise(second, first),
+            false => noise(first, second),
+        };
         (value.is_finite() && value > 0.0).then(|| Self {
-            ratio: estimate(value, &resamples, ratio),
-            noise_floor: noise.map(|(first, second)| noise_of_both(first, second)),
+            ratio: estimate(value, &[&first.resamples, &second.resamples], ratio),
+            noise,
         })
     }
 
-    /// The same with the second cost multiplied by a factor.
-    pub(super) fn scaled(self, factor: f64) -> Self {
-        let Estimate { value, interval } = self.ratio;
-        let ratio = Estimate {
-            value: factor * value,
-            interval: interval.map(|ends| ends.map(|end| factor * end)),
-        };
-        Self { ratio, ..self }
-    }
-
-    /// Whether the costs differ: the interval of the ratio excludes one, and the ratio exceeds what
-    /// two measurements of the same thing differ by.
+    /// Whether the costs differ.
     pub(super) fn is_found(&self) -> bool {
         let ratio = self.ratio.value;
-        let beyond = f64::max(ratio, 1.0 / ratio) - 1.0;
-        self.ratio.excludes(1.0) && self.noise_floor.is_some_and(|noise| beyond > noise)
+        let apart = f64::max(ratio, 1.0 / ratio) - 1.0;
+        self.ratio.excludes(1.0) && self.noise.is_some_and(|noise| apart > noise)
     }
 }
 
-/// The noise floor of two costs. Each one's own is that of two measurements of it, whose variances
-/// add; so do those of one measurement of each.
-fn noise_of_both(first: f64, second: f64) -> f64 {
-    let squares = [first, second].map(|floor| floor.ln_1p().powi(2));
-    (squares[0].midpoint(squares[1])).sqrt().exp_m1()
+/// The distance from the lower cost up to the end of its interval and from the higher down to that of
+/// its own, which are independent; in logarithms, as a share.
+fn noise(lower: &CostSummary, higher: &CostSummary) -> Option<f64> {
+    let up = (lower.interval?[1] / lower.typical_ns).ln();
+    let down = (higher.typical_ns / higher.interval?[0]).ln();
+    Some(up.hypot(down).exp_m1())
 }
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::cost::Family;
+
     use super::*;
+    use crate::costs::tests::row;
+
+    fn cost(cell: usize, typical: f64, interval: [f64; 2]) -> CostSummary {
+        let cost = row(cell, Family::Trap, &[], typical).cost;
+        CostSummary { interval: Some(interval), ..cost }
+    }
 
     #[test]
-    fn the_noise_of_two_costs_lies_between_theirs() {
-        assert!((noise_of_both(0.1, 0.1) - 0.1).abs() < 1e-12);
-        let both = noise_of_both(0.086, 0.707);
-        assert!((0.4..0.5).contains(&both), "{both}");
+    fn what_is_sometimes_much_dearer_is_dearer() {
+        let steady = cost(0, 17.4, [17.0, 17.6]);
+        let unsteady = cost(1, 27.7, [26.6, 4_000.0]);
+        let found = Comparison::of(&steady, &unsteady, 1.0).unwrap();
+        assert!(found.is_found() && found.noise.unwrap() < 0.05, "{found:?}");
+        let reversed = Comparison::of(&unsteady, &steady, 1.0).unwrap();
+        assert!(reversed.is_found() && reversed.noise == found.noise);
+        let other = cost(2, 20.0, [16.0, 21.0]);
+        assert!(!Comparison::of(&steady, &other, 1.0).unwrap().is_found());
+    }
+
+    #[test]
+    fn a_factor_decides_which_is_dearer() {
+        let (first, second) = (cost(0, 10.0, [9.0, 30.0]), cost(1, 20.0, [19.0, 20.5]));
+        assert!(!Comparison::of(&first, &second, 1.0).unwrap().is_found());
+        assert!(Comparison::of(&first, &second, 0.25).unwrap().is_found());
     }
 }

@@ -68,6 +68,9 @@ impl Guard {
     const FOREIGN_MAX_SHARED: f64 = 0.1;
     /// The same of a CPU that is idle in between: interrupts, and waking up.
     const FOREIGN_MAX_IN_TURN: f64 = 0.1;
+    /// The share of a batch that a side which sleeps may wait for its CPU: waking up takes a part of a
+    /// short round trip.
+    const WAITED_MAX_SLEEPING: f64 = 0.25;
     /// The steps in which the kernel counts idle time. A stretch of batches has fewer idle time by
     /// less than a step.
     const IDLE_STEP: Nanos = Nanos::from_millis(10);
@@ -110,10 +113,13 @@ impl Guard {
     /// What the batch itself shows.
     fn marks(self, batch: &Batch) -> Marks {
         let partner = batch.sides.map(|[_, partner]| partner);
-        let at_partner = partner.is_some_and(|partner| {
-            let has_others = self == Self::Alone && is_shared(&partner);
-            is_stolen(partner.steal) || has_others
-        });
+        let has_others = |partner: &CpuUse| match self {
+            Self::Alone => is_shared(partner),
+            Self::InTurn => self.waits_long(partner.waited, partner.elapsed),
+            Self::Shared | Self::Sleeping | Self::Accompanied => false,
+        };
+        let at_partner =
+            partner.is_some_and(|partner| is_stolen(partner.steal) || has_others(&partner));
         Marks {
             stolen: is_stolen(batch.steal),
             foreign: self.is_foreign(batch),
@@ -138,13 +144,20 @@ impl Guard {
 
     fn has_waited(self, batch: &Batch) -> bool {
         match self {
-            Self::Alone => {
-                let waited = batch.waited.map_or(0.0, |waited| share(waited, batch.elapsed));
-                batch.preempted > 0 || waited > Self::FOREIGN_MAX
-            }
             Self::Shared | Self::Accompanied => false,
-            Self::InTurn | Self::Sleeping => batch.preempted > 0,
+            Self::Alone | Self::InTurn | Self::Sleeping => {
+                batch.preempted > 0 || self.waits_long(batch.waited, batch.elapsed)
+            }
         }
+    }
+
+    /// Whether a side waited for its CPU for longer than waking up explains.
+    fn waits_long(self, waited: Option<Nanos>, elapsed: Nanos) -> bool {
+        let most = match self {
+            Self::Alone => Self::FOREIGN_MAX,
+            _ => Self::WAITED_MAX_SLEEPING,
+        };
+        waited.is_some_and(|waited| share(waited, elapsed) > most)
     }
 }
 
@@ -267,6 +280,21 @@ mod tests {
         assert_eq!(marked(995, 0), Marks::default());
         assert_eq!(marked(500, 0), Marks { at_partner: true, ..Marks::default() });
         assert_eq!(marked(990, 100), Marks { at_partner: true, ..Marks::default() });
+    }
+
+    #[test]
+    fn a_side_that_sleeps_may_wait_while_it_wakes_up() {
+        let elapsed = Nanos::from_millis(1);
+        let marked = |waited: [u64; 2]| {
+            let [own, partner] = waited.map(|waited| Some(Nanos::from_micros(waited)));
+            let side = CpuUse { elapsed, waited: partner, ..CpuUse::default() };
+            let sides = Some([side; 2]);
+            let batch = Batch { count: 1, elapsed, waited: own, sides, ..Batch::default() };
+            Guard::InTurn.marks(&batch)
+        };
+        assert_eq!(marked([100, 100]), Marks::default());
+        assert_eq!(marked([400, 100]), Marks { waited: true, ..Marks::default() });
+        assert_eq!(marked([100, 400]), Marks { at_partner: true, ..Marks::default() });
     }
 
     #[test]

@@ -40,10 +40,9 @@ pub struct Difference {
     pub added_ns: Estimate,
     /// The second cost divided by the first.
     pub ratio: Estimate,
-    /// The relative difference below which two measurements of the same thing stay in 95 of 100
-    /// cases.
-    pub noise_floor: Option<f64>,
-    /// Whether the interval of the ratio excludes one and the ratio exceeds the noise floor.
+    /// The relative difference that independent measurements of both can have by chance.
+    pub noise: Option<f64>,
+    /// Whether the interval of the ratio excludes one and the ratio exceeds the noise.
     pub is_found: bool,
 }
 
@@ -74,10 +73,9 @@ fn difference(
         _ => 1.0,
     });
     let costs = [&first.cost, &second.cost];
-    let comparison = Comparison::of(costs[0], costs[1])?;
+    let comparison = Comparison::of(costs[0], costs[1], scale[1] / scale[0])?;
     let added = |costs: &[f64]| scale[1] * costs[1] - scale[0] * costs[0];
     let resamples = costs.map(|cost| &cost.resamples);
-    let comparison = comparison.scaled(scale[1] / scale[0]);
     Some(Difference {
         setting,
         values: [from, to],
@@ -85,7 +83,7 @@ fn difference(
         per,
         added_ns: estimate(added(&costs.map(|cost| cost.typical_ns)), &resamples, added),
         ratio: comparison.ratio,
-        noise_floor: comparison.noise_floor,
+        noise: comparison.noise,
         is_found: comparison.is_found(),
     })
 }

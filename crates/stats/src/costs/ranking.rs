@@ -72,7 +72,7 @@ impl Criterion {
     /// Whether `other` is worse than `best` by more than both can be known.
     fn separates(self, best: &CostSummary, other: &CostSummary) -> bool {
         match self {
-            Self::Typical => Comparison::of(best, other).is_some_and(|found| found.is_found()),
+            Self::Typical => Comparison::of(best, other, 1.0).is_some_and(|found| found.is_found()),
             // There is no noise floor of tails.
             Self::Tail => match (best.p99_interval, other.p99_interval) {
                 (Some([_, best]), Some([other, _])) => best < other,
