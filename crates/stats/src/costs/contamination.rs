@@ -302,6 +302,6 @@ mod tests {
         let mut short = task(|_| Nanos::ZERO);
         short.batches.truncate(30);
         assert_eq!(at_partner(&short), 30);
-        assert_eq!(stretches(&[]), [0..0]);
+        assert_eq!(stretches(&[]).len(), 1);
     }
 }
