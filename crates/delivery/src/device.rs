@@ -1,5 +1,6 @@
 //! The queue of a device: what is delivered when, and what is not.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tactus_model::time::Nanos;
@@ -50,7 +51,10 @@ pub struct Delivery {
 #[derive(Clone, Debug)]
 pub struct Device<P> {
     queue: BTreeMap<Place, Item<P>>,
-    stopped: BTreeSet<StreamId>,
+    /// Where the items of each client stand.
+    places: BTreeMap<ClientId, BTreeSet<Place>>,
+    /// Each client numbers its own streams.
+    stopped: BTreeSet<(ClientId, StreamId)>,
     /// The receipts of the items in delivery if nobody settles them.
     unsettled: BTreeMap<Place, Receipt>,
     lead: Nanos,
@@ -59,7 +63,13 @@ pub struct Device<P> {
 impl<P> Device<P> {
     /// A device that must get each item this long before its time.
     pub const fn new(lead: Nanos) -> Self {
-        Self { queue: BTreeMap::new(), stopped: BTreeSet::new(), unsettled: BTreeMap::new(), lead }
+        Self {
+            queue: BTreeMap::new(),
+            places: BTreeMap::new(),
+            stopped: BTreeSet::new(),
+            unsettled: BTreeMap::new(),
+            lead,
+        }
     }
 
     /// The number of items that wait.
@@ -71,9 +81,10 @@ impl<P> Device<P> {
     ///
     /// An item that is already due is the next to be delivered.
     pub fn push(&mut self, item: Item<P>) -> Option<Receipt> {
-        if self.stopped.contains(&item.stream) {
+        if self.has_stopped(item.client, item.stream) {
             return Some(Receipt::undelivered(&item, Outcome::Stopped));
         }
+        self.places.entry(item.client).or_default().insert(item.place());
         let replaced = self.queue.insert(item.place(), item);
         // The desk accepts each number of a client once.
         replaced.map(|item| Receipt::undelivered(&item, Outcome::Failed))
@@ -96,6 +107,7 @@ impl<P> Device<P> {
             && first.key().due <= reached
         {
             let item = first.remove();
+            self.forget(&item.place());
             let lateness = reached - item.due;
             if item.if_late.tolerance().is_none_or(|tolerance| lateness <= tolerance) {
                 let unsettled = Receipt::undelivered(&item, Outcome::Unknown);
@@ -104,8 +116,9 @@ impl<P> Device<P> {
             }
             receipts.push(Receipt::undelivered(&item, Outcome::Late));
             if matches!(item.if_late, IfLate::Stop(_)) {
-                self.stopped.insert(item.stream);
-                self.remove(|other| other.stream == item.stream, Outcome::Stopped, receipts);
+                self.stopped.insert((item.client, item.stream));
+                let stop = Removal::Stop(item.client, item.stream);
+                self.remove_all(&stop, receipts);
             }
         }
         None
@@ -126,55 +139,128 @@ impl<P> Device<P> {
 
     /// Removes the items that are cut.
     pub fn cut(&mut self, cut: &Cut, receipts: &mut Vec<Receipt>) {
-        let first = Place { due: cut.at, client: ClientId(0), sequence: 0 };
-        let later = self.queue.split_off(&first);
-        self.keep(later, |item| !cut.applies_to(item), Outcome::Cut, receipts);
+        self.remove_all(&Removal::Cut(*cut), receipts);
     }
 
     /// Whether a late item has stopped the stream.
-    pub fn has_stopped(&self, stream: StreamId) -> bool {
-        self.stopped.contains(&stream)
+    pub fn has_stopped(&self, client: ClientId, stream: StreamId) -> bool {
+        self.stopped.contains(&(client, stream))
     }
 
     /// Lets items of a stopped stream be delivered again.
-    pub fn resume(&mut self, stream: StreamId) {
-        self.stopped.remove(&stream);
+    pub fn resume(&mut self, client: ClientId, stream: StreamId) {
+        self.stopped.remove(&(client, stream));
     }
 
     /// Removes the items of a stream that is closed.
-    pub fn close(&mut self, stream: StreamId, receipts: &mut Vec<Receipt>) {
-        self.stopped.remove(&stream);
-        self.remove(|item| item.stream == stream, Outcome::Closed, receipts);
+    pub fn close(&mut self, client: ClientId, stream: StreamId, receipts: &mut Vec<Receipt>) {
+        self.remove_all(&Removal::Close(client, stream), receipts);
+    }
+
+    /// Removes the items of a client that has gone.
+    pub fn leave(&mut self, client: ClientId, receipts: &mut Vec<Receipt>) {
+        self.remove_all(&Removal::Leave(client), receipts);
+    }
+
+    /// Removes items after looking at no more than `most` of them, from `from` on: first
+    /// [`Removal::start`], then what this returned, until it returns `None`. So others can use the
+    /// device meanwhile. The earliest items come first.
+    pub fn remove_some(
+        &mut self,
+        removal: &Removal,
+        from: Place,
+        most: usize,
+        receipts: &mut Vec<Receipt>,
+    ) -> Option<Place> {
+        match removal {
+            Removal::Close(client, stream) => drop(self.stopped.remove(&(*client, *stream))),
+            Removal::Leave(client) => self.stopped.retain(|(other, _)| other != client),
+            Removal::Cut(_) | Removal::Stop(..) => {}
+        }
+        let places = self.places.get(&removal.client())?;
+        let places: Vec<Place> = places.range(from..).take(most).copied().collect();
+        for place in &places {
+            if let Entry::Occupied(entry) = self.queue.entry(*place)
+                && removal.applies_to(entry.get())
+            {
+                receipts.push(Receipt::undelivered(&entry.remove(), removal.outcome()));
+                self.forget(place);
+            }
+        }
+        let last = places.last().filter(|_| places.len() == most)?;
+        Some(Place { sequence: last.sequence.saturating_add(1), ..*last })
+    }
+
+    fn remove_all(&mut self, removal: &Removal, receipts: &mut Vec<Receipt>) {
+        self.remove_some(removal, removal.start(), usize::MAX, receipts);
+    }
+
+    /// Notes that an item waits no longer.
+    fn forget(&mut self, place: &Place) {
+        if let Some(places) = self.places.get_mut(&place.client) {
+            places.remove(place);
+            if places.is_empty() {
+                self.places.remove(&place.client);
+            }
+        }
     }
 
     /// Removes everything. Items in delivery that nobody has settled may have come out.
     pub fn end(&mut self, receipts: &mut Vec<Receipt>) {
         receipts.extend(std::mem::take(&mut self.unsettled).into_values());
-        self.remove(|_| true, Outcome::Ended, receipts);
+        self.places.clear();
+        let left = std::mem::take(&mut self.queue).into_values();
+        receipts.extend(left.map(|item| Receipt::undelivered(&item, Outcome::Ended)));
+    }
+}
+
+/// What is removed before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// What a cut removes.
+    Cut(Cut),
+    /// The items of a stream that is closed.
+    Close(ClientId, StreamId),
+    /// The items of a stream that has stopped for a late item.
+    Stop(ClientId, StreamId),
+    /// The items of a client that has gone.
+    Leave(ClientId),
+}
+
+impl Removal {
+    /// The first place where an item may be removed.
+    pub const fn start(&self) -> Place {
+        let due = match self {
+            Self::Cut(cut) => cut.at,
+            _ => Moment::from_nanos(0),
+        };
+        Place { due, client: ClientId(0), sequence: 0 }
     }
 
-    fn remove(
-        &mut self,
-        goes: impl Fn(&Item<P>) -> bool,
-        outcome: Outcome,
-        receipts: &mut Vec<Receipt>,
-    ) {
-        let all = std::mem::take(&mut self.queue);
-        self.keep(all, |item| !goes(item), outcome, receipts);
+    const fn client(&self) -> ClientId {
+        match self {
+            Self::Cut(Cut { client, .. })
+            | Self::Close(client, _)
+            | Self::Stop(client, _)
+            | Self::Leave(client) => *client,
+        }
     }
 
-    /// Puts back the items that stay; the others get a receipt.
-    fn keep(
-        &mut self,
-        items: BTreeMap<Place, Item<P>>,
-        stays: impl Fn(&Item<P>) -> bool,
-        outcome: Outcome,
-        receipts: &mut Vec<Receipt>,
-    ) {
-        let (stay, go): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            items.into_iter().partition(|(_, item)| stays(item));
-        receipts.extend(go.values().map(|item| Receipt::undelivered(item, outcome)));
-        self.queue.extend(stay);
+    /// Whether it applies to an item of the client.
+    fn applies_to<P>(&self, item: &Item<P>) -> bool {
+        match self {
+            Self::Cut(cut) => cut.applies_to(item),
+            Self::Close(_, stream) | Self::Stop(_, stream) => item.stream == *stream,
+            Self::Leave(_) => true,
+        }
+    }
+
+    const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Cut(_) => Outcome::Cut,
+            Self::Close(..) | Self::Leave(_) => Outcome::Closed,
+            Self::Stop(..) => Outcome::Stopped,
+        }
     }
 }
 
@@ -256,10 +342,29 @@ mod tests {
             (4, Outcome::Stopped),
         ];
         assert_eq!(found, wanted.into_iter().collect());
-        assert!(device.has_stopped(StreamId(1)));
+        assert!(device.has_stopped(ClientId(1), StreamId(1)));
         assert_eq!(device.push(item(5, 9)).unwrap().outcome, Outcome::Stopped);
-        device.resume(StreamId(1));
+        device.resume(ClientId(1), StreamId(1));
         assert_eq!(device.push(item(6, 9)), None);
+    }
+
+    #[test]
+    fn streams_of_the_same_number_belong_to_their_clients() {
+        let mut device = Device::new(Nanos::ZERO);
+        let other = |sequence, due| Item { client: ClientId(2), ..item(sequence, due) };
+        device.push(Item { if_late: IfLate::Stop(Nanos::ZERO), ..item(0, 1) });
+        device.push(other(0, 3));
+        let (delivered, outcomes) = run(&mut device, 2);
+        assert_eq!((delivered, outcomes), (vec![], vec![(0, Outcome::Late)]));
+        assert_eq!(device.push(other(1, 3)), None);
+        assert!(!device.has_stopped(ClientId(2), StreamId(1)));
+        device.resume(ClientId(2), StreamId(1));
+        assert_eq!(device.push(item(1, 3)).unwrap().outcome, Outcome::Stopped);
+        let mut receipts = Vec::new();
+        device.close(ClientId(1), StreamId(1), &mut receipts);
+        assert_eq!((receipts.len(), device.waiting()), (0, 2));
+        device.leave(ClientId(2), &mut receipts);
+        assert_eq!((receipts.len(), device.waiting()), (2, 0));
     }
 
     #[test]
@@ -276,6 +381,25 @@ mod tests {
         assert_eq!((receipts.len(), receipts[0].sequence), (1, 1));
         assert_eq!(receipts[0].outcome, Outcome::Cut);
         assert_eq!(run(&mut device, 2).0, [0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_removal_can_be_made_in_steps() {
+        let mut device = Device::new(Nanos::ZERO);
+        for sequence in 0..10 {
+            device.push(Item { stream: StreamId(sequence as u32 % 2), ..item(sequence, 5) });
+            device.push(Item { client: ClientId(2), ..item(sequence, 5) });
+        }
+        let (removal, mut receipts) = (Removal::Close(ClientId(1), StreamId(1)), Vec::new());
+        let (mut from, mut steps) = (Some(removal.start()), 0);
+        while let Some(place) = from {
+            from = device.remove_some(&removal, place, 3, &mut receipts);
+            steps += 1;
+        }
+        let removed: Vec<u64> = receipts.iter().map(|receipt| receipt.sequence).collect();
+        assert_eq!((removed, steps, device.waiting()), (vec![1, 3, 5, 7, 9], 4, 15));
+        device.leave(ClientId(2), &mut receipts);
+        assert_eq!(run(&mut device, 5).0, [0, 2, 4, 6, 8]);
     }
 
     #[test]
