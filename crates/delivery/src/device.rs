@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tactus_model::time::Nanos;
 
+use crate::device_clock::Correction;
 use crate::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, Place, StreamId};
 use crate::receipt::{Evidence, Outcome, Receipt};
 
@@ -41,6 +42,8 @@ pub struct Delivery {
     pub taken: bool,
     /// How far the times can be trusted.
     pub evidence: Evidence,
+    /// How the device's clock deviated, if the times are by that clock.
+    pub correction: Option<Correction>,
 }
 
 /// The items that wait for a device, and those that it has but has not answered.
@@ -118,10 +121,11 @@ impl<P> Device<P> {
 
     /// The receipt of an item in delivery; `None` if it is none.
     pub fn settle(&mut self, place: &Place, delivery: Delivery) -> Option<Receipt> {
-        let Delivery { began, ended, taken, evidence } = delivery;
+        let Delivery { began, ended, taken, evidence, correction } = delivery;
         let outcome = if taken { Outcome::Delivered } else { Outcome::Failed };
         let receipt = self.unsettled.remove(place)?;
-        Some(Receipt { began: Some(began), ended: Some(ended), outcome, evidence, ..receipt })
+        let (began, ended) = (Some(began), Some(ended));
+        Some(Receipt { began, ended, outcome, evidence, correction, ..receipt })
     }
 
     /// Removes the items that are cut.
@@ -202,7 +206,8 @@ mod tests {
     }
 
     fn done(began: u64) -> Delivery {
-        Delivery { began: at(began), ended: at(began), taken: true, evidence: Evidence::Virtual }
+        let (began, evidence) = (at(began), Evidence::Virtual);
+        Delivery { began, ended: began, taken: true, evidence, correction: None }
     }
 
     /// Delivers what is due, and returns the numbers delivered and the outcomes of all receipts.
