@@ -98,6 +98,10 @@ impl Port for PtyPort {
         if bytes.is_empty() { Ok(0) } else { written((&self.pty.line).write(bytes)) }
     }
 
+    fn address(&self) -> Option<String> {
+        Some(self.path.display().to_string())
+    }
+
     /// The kernel drops what is unread when the line is closed.
     fn finish(&mut self) {
         for _ in 0..LAST_STEPS {
