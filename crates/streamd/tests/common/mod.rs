@@ -52,6 +52,10 @@ impl Running {
         Client::connect(self.socket(), &Wanted::named(name)).unwrap()
     }
 
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
     pub fn end(&mut self) {
         if let Some(thread) = self.thread.take() {
             self.handle.end();
