@@ -20,6 +20,7 @@ pub mod server;
 pub mod sink;
 pub mod sinks;
 pub mod spec;
+mod start;
 mod users;
 
 pub use device::{Pace, SPIN_MOST};
@@ -27,3 +28,4 @@ pub use error::{OpenError, ServeError, StartError};
 pub use measure::Measure;
 pub use server::{Handle, Offered, Server, Settings};
 pub use spec::{BadDevice, DeviceSpec, NamedDevice};
+pub use start::{Options, start};
