@@ -100,7 +100,7 @@ impl DeviceSpec {
             }
             Self::MidiRaw { path, rate } => {
                 let port = RawPort::open(path).map_err(|error| unusable(&error))?;
-                Box::new(MidiLine::new(port, *rate))
+                Box::new(MidiLine::new(port, *rate).silenced())
             }
             Self::JackMidi { target } => open_jack(name, Content::Midi, target)?,
             Self::JackAudio { channels, target } => {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_midi::message::END_OF_EXCLUSIVE;
-use tactus_midi::{Message, Sounding};
+use tactus_midi::{Message, Sounding, silence_everything};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
@@ -180,6 +180,13 @@ impl<P: Port> MidiLine<P> {
             full: None,
             tried: Moment::from_nanos(0),
         }
+    }
+
+    /// Ends first what a server that was killed may have left sounding.
+    #[must_use]
+    pub fn silenced(mut self) -> Self {
+        self.owed.extend(silence_everything().map(Content::Message));
+        self
     }
 
     /// Where the bytes go.
