@@ -16,4 +16,4 @@ pub mod sounding;
 
 pub use message::Message;
 pub use parser::{Parsed, Parser, Problem};
-pub use sounding::Sounding;
+pub use sounding::{Sounding, silence_everything};

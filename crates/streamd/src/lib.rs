@@ -18,6 +18,7 @@ mod queue;
 mod ration;
 pub mod server;
 pub mod sink;
+pub mod sinks;
 pub mod spec;
 mod start;
 mod users;

@@ -8,8 +8,8 @@ use tactus_app::Error;
 use tactus_model::format;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
-use tactus_stream::SOCKET;
-use tactus_streamd::{NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
+use tactus_stream::{DeviceInfo, SOCKET};
+use tactus_streamd::{DeviceSpec, NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
 use tactus_sys::process::effective_user;
 
 use crate::error::{CommandError, CommandResult};
@@ -35,9 +35,7 @@ pub(crate) struct StreamdArguments {
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     socket: PathBuf,
     /// Device by the name by which programs open it; several are possible
-    ///
-    /// measure takes any bytes, and shows the error against due times.
-    #[arg(long = "device", value_name = "NAME=SPEC", required = true)]
+    #[arg(long = "device", value_name = "NAME=SPEC", required = true, long_help = devices_help())]
     devices: Vec<NamedDevice>,
     /// Policy of the threads that deliver; the thread that serves programs has the next lower priority
     #[arg(long, value_name = "POLICY", default_value = "fifo:80")]
@@ -50,6 +48,12 @@ pub(crate) struct StreamdArguments {
     spin: Nanos,
     #[command(flatten)]
     quietness: Quietness,
+}
+
+fn devices_help() -> String {
+    let first = "Device by the name by which programs open it; several are possible\n";
+    let forms = DeviceSpec::FORMS.map(|(form, meaning)| format!("\n{form}: {meaning}"));
+    [first, &forms.concat()].concat()
 }
 
 /// The longest horizon: what waits is bounded by the items of a client, not by this.
@@ -72,7 +76,6 @@ fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
 pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
     let StreamdArguments { socket, devices, policy, horizon, spin, quietness } = arguments;
     let settings = Settings { pace: Pace { policy, spin }, horizon };
-    let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     let options = Options { socket: socket.clone(), devices, settings };
     let (server, is_activated) = tactus_streamd::start(options).map_err(not_started)?;
     let handle = server.handle();
@@ -84,6 +87,8 @@ pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
         true => "the socket that systemd passed".to_owned(),
         false => socket.display().to_string(),
     };
+    let name = |device: &DeviceInfo| format!("{}={}", device.name, device.spec);
+    let names: Vec<String> = server.devices().map(name).collect();
     let count = format::counted(names.len() as u64, "device");
     quietness.note(format_args!("serving {socket}; {count}: {}", names.join(", ")));
     server.run().map_err(CommandError::internal)

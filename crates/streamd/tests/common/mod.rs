@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// A server on a socket of its own.
 pub struct Running {
     folder: TempDir,
-    handle: Handle,
+    pub handle: Handle,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
