@@ -20,7 +20,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let filter: Filter = "transpose=5,move=1:2".parse().expect("it is a filter");
     let (mut parser, mut running, mut restored) =
         (Parser::new(64), RunningStatus::default(), Parser::new(64));
-    let (mut hub, mut merge, mut output) = (Hub::default(), Merge::default(), Sounding::default());
+    let (mut hub, mut output) = (Hub::default(), Sounding::default());
     hub.enter(Kinds::ALL, Slow::default());
     let mut check = |parsed| {
         let Parsed::Message { message, began, ended } = parsed else { return };

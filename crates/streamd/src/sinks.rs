@@ -11,7 +11,7 @@
 pub mod artnet;
 pub mod datagram;
 pub mod lights;
-mod link;
+pub(crate) mod link;
 pub mod midi_line;
 pub mod midi_port;
 pub mod sacn;

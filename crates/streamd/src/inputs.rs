@@ -1,0 +1,21 @@
+//! MIDI inputs: where messages come in.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`input`] | an input: a pseudo-terminal, a MIDI device, a serial line |
+//! | [`attend`] | one thread for several inputs |
+//! | [`thru`] | from inputs to an output |
+//!
+//! **What a time stamp means.** The thread of the inputs reads the clock right after `read` returns.
+//! The stamp of a byte is therefore later than its arrival by the delay of the driver, the wakeup
+//! latency of the thread, and the time that it was busy with other bytes; bytes that one read
+//! returned have the same stamp. On a MIDI cable bytes are 320 µs apart, so a thread of real-time
+//! priority usually reads each by itself.
+
+pub mod attend;
+pub mod input;
+pub mod thru;
+
+pub use attend::{Attentive, EndedBy, attend};
+pub use input::{Gone, Input, InputError, InputSpec};
+pub use thru::{Thru, ThruCounts};
