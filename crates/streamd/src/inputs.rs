@@ -3,6 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`input`] | an input: a pseudo-terminal, a MIDI device, a serial line |
+//! | [`port_spec`] | where bytes come from or go to, as text |
 //! | [`attend`] | one thread for several inputs |
 //! | [`thru`] | from inputs to an output |
 //!
@@ -14,8 +15,10 @@
 
 pub mod attend;
 pub mod input;
+pub mod port_spec;
 pub mod thru;
 
 pub use attend::{Attentive, EndedBy, attend};
-pub use input::{Gone, Input, InputError, InputSpec};
+pub use input::{Gone, Input};
+pub use port_spec::{NotAPort, PortSpec};
 pub use thru::{Thru, ThruCounts};

@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod inputs;
+pub mod outlet;
 pub mod sink;
 pub mod sinks;

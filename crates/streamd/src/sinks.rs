@@ -11,7 +11,7 @@
 pub mod artnet;
 pub mod datagram;
 pub mod lights;
-pub(crate) mod link;
+mod link;
 pub mod midi_line;
 pub mod midi_port;
 pub mod sacn;
@@ -19,7 +19,7 @@ pub mod sacn;
 pub use datagram::{Datagrams, Peer};
 pub use lights::{Lights, Universe};
 pub use midi_line::{MidiLine, Port, Rate};
-pub use midi_port::{PtyPort, RawPort};
+pub use midi_port::{PortError, PtyPort, RawPort};
 
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Moment;

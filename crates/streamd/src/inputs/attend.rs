@@ -1,16 +1,16 @@
 //! One thread for several inputs.
 
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 use tactus_delivery::item::Moment;
 use tactus_midi::Parsed;
-use tactus_model::time::{Monotonic, Nanos};
+use tactus_model::time::Monotonic;
 use tactus_sys::poller::{Interest, Poller};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock};
 
 use super::{Gone, Input};
+use crate::outlet::left;
 
 /// What is done with what comes in. Inputs are named by their places.
 pub trait Attentive {
@@ -33,11 +33,12 @@ pub enum EndedBy {
     Request,
     /// The time is over.
     Time,
-    /// All inputs are gone.
+    /// All inputs are gone, and nothing is left to do.
     Inputs,
 }
 
-/// Attends to inputs until `stop` is woken, `until` is reached, or all inputs are gone.
+/// Attends to inputs until `stop` is woken, `until` is reached, or all inputs are gone and nothing is
+/// left to do.
 ///
 /// # Errors
 /// An input cannot be awaited.
@@ -56,14 +57,15 @@ pub fn attend(
     let mut open = inputs.len();
     loop {
         let now = clock::now::<Monotonic>();
-        let next = attentive.turn(now).into_iter().chain(until).min();
+        let turn = attentive.turn(now);
         if until.is_some_and(|until| now >= until) {
             return Ok(EndedBy::Time);
         }
-        if open == 0 {
+        if open == 0 && turn.is_none() {
             return Ok(EndedBy::Inputs);
         }
-        for ready in poller.wait(next.map(|next| left(now, next)))? {
+        let next = turn.into_iter().chain(until).min();
+        for ready in poller.wait(next.map(|next| left(now, next).into()))? {
             if ready.key == stop_key {
                 return Ok(EndedBy::Request);
             }
@@ -79,18 +81,16 @@ pub fn attend(
     }
 }
 
-fn left(now: Moment, next: Moment) -> Duration {
-    Nanos::from_nanos(next.as_nanos().saturating_sub(now.as_nanos())).into()
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::time::Duration;
 
+    use tactus_model::time::Nanos;
     use tactus_sys::pty::Pty;
 
     use super::*;
-    use crate::inputs::InputSpec;
+    use crate::inputs::PortSpec;
 
     #[derive(Default)]
     struct Kept {
@@ -122,7 +122,7 @@ mod tests {
             .iter()
             .map(|line| {
                 line.make_raw().unwrap();
-                Input::open(&InputSpec::Device(line.path().unwrap())).unwrap()
+                Input::open(&PortSpec::Device(line.path().unwrap())).unwrap()
             })
             .collect();
         // A message may be torn between the reads; each input has its own parser.
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_request_ends_it_at_once() {
-        let mut inputs = [Input::open(&InputSpec::Pty(None)).unwrap()];
+        let mut inputs = [Input::open(&PortSpec::Pty(None)).unwrap()];
         let stop = Waker::new().unwrap();
         stop.wake();
         let ended = attend(&mut inputs, &stop, None, &mut Kept::default()).unwrap();

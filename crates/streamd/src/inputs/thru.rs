@@ -1,14 +1,15 @@
 //! From inputs to an output.
 
-use tactus_delivery::device::Device;
 use tactus_delivery::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
-use tactus_delivery::receipt::{Outcome, Receipt};
+use tactus_delivery::receipt::Outcome;
 use tactus_midi::{Filter, Message, Parsed};
-use tactus_model::time::Nanos;
+use tactus_model::time::{Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
+use tactus_sys::clock;
 
 use super::{Attentive, Gone};
-use crate::sink::{HandedOver, Payload, Sink};
+use crate::outlet::Outlet;
+use crate::sink::Sink;
 
 /// The most messages that wait for a slow output.
 const WAITING_MOST: usize = 1024;
@@ -37,12 +38,10 @@ pub struct ThruCounts {
 /// arrived.
 pub struct Thru {
     filter: Filter,
-    device: Device<Payload>,
-    sink: Box<dyn Sink>,
+    outlet: Outlet,
     sequence: u64,
     counts: ThruCounts,
     latency: LatencyHistogram,
-    receipts: Vec<Receipt>,
 }
 
 impl Thru {
@@ -50,12 +49,10 @@ impl Thru {
     pub fn new(filter: Filter, sink: Box<dyn Sink>) -> Self {
         Self {
             filter,
-            device: Device::new(sink.lead()),
-            sink,
+            outlet: Outlet::new(sink),
             sequence: 0,
             counts: ThruCounts::default(),
             latency: LatencyHistogram::new(),
-            receipts: Vec::new(),
         }
     }
 
@@ -71,13 +68,13 @@ impl Thru {
 
     /// Takes a message of an input.
     fn push(&mut self, input: usize, message: &Message, arrived: Moment) {
-        let (client, stream) = names(input);
-        if self.device.waiting() >= WAITING_MOST {
-            self.close(input);
+        if self.outlet.waiting() >= WAITING_MOST {
+            self.drop_waiting(input);
         }
+        let (client, stream) = names(input);
         let sequence = self.sequence;
         self.sequence += 1;
-        let _ = self.device.push(Item {
+        self.outlet.push(Item {
             client,
             sequence,
             stream,
@@ -89,16 +86,22 @@ impl Thru {
         });
     }
 
-    /// Drops what waits of an input, and ends its notes: an end may be among what is dropped.
-    fn close(&mut self, input: usize) {
+    /// Drops what waits of an input, and ends its notes: their ends may be among what is dropped.
+    fn drop_waiting(&mut self, input: usize) {
         let (client, stream) = names(input);
-        self.device.close(stream, &mut self.receipts);
-        self.sink.client_left(client);
+        self.outlet.close(client, stream);
+    }
+
+    /// Hands over what can be handed over now. Returns when to go on.
+    fn deliver(&mut self, now: Moment) -> Option<Moment> {
+        let next = self.outlet.turn(now);
+        self.count();
+        next
     }
 
     /// Counts what has been answered.
     fn count(&mut self) {
-        for receipt in self.receipts.drain(..) {
+        for receipt in self.outlet.receipts() {
             match (receipt.outcome, receipt.ended) {
                 (Outcome::Delivered, Some(ended)) => {
                     self.counts.delivered += 1;
@@ -110,42 +113,10 @@ impl Thru {
         }
     }
 
-    /// Hands over what can be handed over now. Returns when to go on.
-    fn deliver(&mut self, now: Moment) -> Option<Moment> {
-        loop {
-            let (device, receipts) = (&mut self.device, &mut self.receipts);
-            self.sink
-                .settled(&mut |place, delivery| receipts.extend(device.settle(&place, delivery)));
-            if self.sink.ready_from() > now {
-                break;
-            }
-            let Some(item) = device.take_due(now, receipts) else { break };
-            if let HandedOver::Done(delivery) = self.sink.hand_over(&item) {
-                receipts.extend(device.settle(&item.place(), delivery));
-            }
-        }
-        self.count();
-        let next = self.device.next().map(|next| next.max(self.sink.ready_from()));
-        next.into_iter().chain(self.sink.next_turn()).min()
-    }
-
-    /// Ends the notes of all inputs, and waits for at most `patience` until the output has taken
-    /// everything.
-    pub fn end(&mut self, inputs: usize, patience: Nanos, now: impl Fn() -> Moment) {
-        let latest = now() + patience;
-        let mut is_silenced = false;
-        loop {
-            let next = self.deliver(now());
-            if next.is_none() && !is_silenced {
-                (0..inputs).for_each(|input| self.close(input));
-                is_silenced = true;
-                continue;
-            }
-            let Some(next) = next.filter(|_| now() < latest) else { break };
-            let left = Nanos::from_nanos(next.as_nanos().saturating_sub(now().as_nanos()));
-            std::thread::sleep(left.into());
-        }
-        self.device.end(&mut self.receipts);
+    /// Delivers what came in, then ends the notes of all inputs, for at most `patience`.
+    pub fn end(&mut self, inputs: usize, patience: Nanos) {
+        let clients: Vec<_> = (0..inputs).map(names).collect();
+        self.outlet.end(&clients, patience, clock::now::<Monotonic>);
         self.count();
     }
 }
@@ -173,7 +144,7 @@ impl Attentive for Thru {
     }
 
     fn gone(&mut self, input: usize, _: &Gone) {
-        self.close(input);
+        self.drop_waiting(input);
     }
 
     fn turn(&mut self, now: Moment) -> Option<Moment> {
@@ -187,12 +158,10 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    use tactus_model::time::Monotonic;
-    use tactus_sys::clock;
     use tactus_sys::wait::Waker;
 
     use super::*;
-    use crate::inputs::{EndedBy, Input, InputSpec, attend};
+    use crate::inputs::{EndedBy, Input, PortSpec, attend};
     use crate::sinks::{MidiLine, PtyPort, Rate};
 
     /// Inputs, the programs that write to them, and a thru whose output another program reads.
@@ -204,7 +173,7 @@ mod tests {
     }
 
     fn scene(inputs: usize, filter: &str, rate: Rate) -> Scene {
-        let open = |_| Input::open(&InputSpec::Pty(None)).unwrap();
+        let open = |_| Input::open(&PortSpec::Pty(None)).unwrap();
         let inputs: Vec<Input> = (0..inputs).map(open).collect();
         let write = |input: &Input| OpenOptions::new().write(true).open(input.path()).unwrap();
         let keys = inputs.iter().map(write).collect();
@@ -227,7 +196,7 @@ mod tests {
         }
 
         fn end(&mut self) {
-            self.thru.end(self.inputs.len(), Nanos::from_secs(5), clock::now::<Monotonic>);
+            self.thru.end(self.inputs.len(), Nanos::from_secs(5));
         }
 
         /// The messages that came out.
@@ -298,7 +267,7 @@ mod tests {
             scene.keys[0].write_all(&flood).unwrap();
             scene.run(messages);
         }
-        scene.thru.end(1, Nanos::ZERO, clock::now::<Monotonic>);
+        scene.thru.end(1, Nanos::ZERO);
         let counts = scene.thru.counts();
         assert!(counts.lost > 0);
         assert_eq!(counts.delivered + counts.failed + counts.lost, 2000);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A symbolic link to a device. Dropping it removes it, unless another server has replaced it.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(super) struct Link {
     path: PathBuf,
     target: PathBuf,
 }
@@ -16,7 +16,7 @@ impl Link {
     /// Makes the link, or replaces one that a killed server has left.
     ///
     /// Whoever may write to its folder can replace the link, so only the user of this process may.
-    pub(crate) fn make(path: &Path, target: PathBuf) -> io::Result<Self> {
+    pub(super) fn make(path: &Path, target: PathBuf) -> io::Result<Self> {
         let folder = path.parent().unwrap_or_else(|| Path::new("/"));
         check_folder(folder)?;
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink()) {

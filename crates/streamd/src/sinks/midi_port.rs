@@ -52,6 +52,12 @@ pub enum PortError {
     /// The file is no device.
     #[error("{} is not a character device; raw MIDI devices are /dev/snd/midiC*D*", .0.display())]
     NotADevice(PathBuf),
+    /// The file is a terminal that changes bytes, or keeps them until the end of a line.
+    #[error(
+        "{path} is a terminal that changes bytes; fix: stty -F {path} raw -echo",
+        path = .0.display()
+    )]
+    NotRaw(PathBuf),
 }
 
 /// What may help.
@@ -87,6 +93,11 @@ impl PtyPort {
     /// The other end.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Our end.
+    pub(crate) const fn line(&self) -> &File {
+        &self.pty.line
     }
 }
 

@@ -1,0 +1,74 @@
+//! Where bytes of MIDI come from or go to, as text.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use tactus_model::text;
+
+use crate::sink::Sink;
+use crate::sinks::{MidiLine, PortError, PtyPort, Rate, RawPort};
+
+/// A port for the bytes of a MIDI cable: `pty`, `pty:LINK`, or the path of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortSpec {
+    /// A pseudo-terminal that is made for it. Its other end, which programs open, has a link if one
+    /// is named.
+    Pty(Option<PathBuf>),
+    /// A raw MIDI device of ALSA (`/dev/snd/midiC0D0`), a serial line, another pseudo-terminal.
+    Device(PathBuf),
+}
+
+/// The error for a text that is not a port.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is not a MIDI port: write pty, pty:LINK, or the path of a device{hint}")]
+pub struct NotAPort {
+    given: String,
+    hint: String,
+}
+
+impl PortSpec {
+    /// Opens it as an output that sends at this rate. Returns the file to which programs listen, too.
+    ///
+    /// # Errors
+    /// Says what cannot be opened, and why.
+    pub fn open_output(&self, rate: Rate) -> Result<(Box<dyn Sink>, PathBuf), PortError> {
+        match self {
+            Self::Pty(link) => {
+                let port = PtyPort::open(link.as_deref())?;
+                let path = port.path().to_owned();
+                Ok((Box::new(MidiLine::new(port, rate)), path))
+            }
+            Self::Device(path) => {
+                Ok((Box::new(MidiLine::new(RawPort::open(path)?, rate)), path.clone()))
+            }
+        }
+    }
+}
+
+impl FromStr for PortSpec {
+    type Err = NotAPort;
+
+    fn from_str(text: &str) -> Result<Self, NotAPort> {
+        match text.split_once(':') {
+            None if text == "pty" => return Ok(Self::Pty(None)),
+            Some(("pty", link)) if !link.is_empty() => return Ok(Self::Pty(Some(link.into()))),
+            _ if text.contains('/') && !text.contains(':') => return Ok(Self::Device(text.into())),
+            _ => {}
+        }
+        let kind = text.split(':').next().unwrap_or_default();
+        let near = text::nearest(kind, &["pty"]);
+        let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+        Err(NotAPort { given: text.chars().take(60).collect(), hint })
+    }
+}
+
+impl fmt::Display for PortSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pty(None) => f.write_str("pty"),
+            Self::Pty(Some(link)) => write!(f, "pty:{}", link.display()),
+            Self::Device(path) => path.display().fmt(f),
+        }
+    }
+}
