@@ -15,6 +15,7 @@ mod lab;
 mod lint;
 mod list;
 mod measure;
+mod midi;
 mod model;
 mod need;
 mod qos;
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Need(need::NeedArguments),
     Qosd(qosd::QosdArguments),
     Qos(qos::QosArguments),
+    Midi(midi::MidiArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -84,6 +86,7 @@ impl Command {
             | Self::Reserve(_)
             | Self::Qosd(_)
             | Self::Qos(_)
+            | Self::Midi(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -116,6 +119,7 @@ impl Command {
             Self::Need(arguments) => need::run(&arguments),
             Self::Qosd(arguments) => qosd::run(&arguments),
             Self::Qos(arguments) => qos::run(&arguments),
+            Self::Midi(arguments) => midi::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

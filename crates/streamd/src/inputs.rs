@@ -13,6 +13,11 @@
 //! returned have the same stamp. On a MIDI cable bytes are 320 µs apart, so a thread of real-time
 //! priority usually reads each by itself.
 
+use tactus_model::policy::Scheduling;
+use tactus_model::result::Shortfall;
+use tactus_prepare::ThreadRef;
+use tactus_sys::SysError;
+
 pub mod attend;
 pub mod input;
 pub mod port_spec;
@@ -22,3 +27,13 @@ pub use attend::{Attentive, EndedBy, attend};
 pub use input::{Gone, Input};
 pub use port_spec::{NotAPort, PortSpec};
 pub use thru::{Thru, ThruCounts};
+
+/// Gives the calling thread, which is to read inputs, a policy, or else the best permitted policy:
+/// then returns what was refused, with the fix.
+///
+/// # Errors
+/// The kernel does not show the thread's settings.
+pub fn prepare(policy: Scheduling) -> Result<Option<Shortfall>, SysError> {
+    let refused = ThreadRef::Calling.schedule(policy)?;
+    Ok(refused.map(|refused| refused.explain_here()))
+}

@@ -18,7 +18,7 @@ pub trait Attentive {
     fn parsed(&mut self, input: usize, parsed: Parsed);
 
     /// An input is gone; nothing more comes from it.
-    fn gone(&mut self, input: usize, why: &Gone);
+    fn gone(&mut self, input: usize, why: Gone);
 
     /// Something may be due: called before each wait. Returns when to be called at the latest.
     fn turn(&mut self, _now: Moment) -> Option<Moment> {
@@ -75,7 +75,7 @@ pub fn attend(
             if let Err(why) = read {
                 poller.remove(input.as_fd())?;
                 open -= 1;
-                attentive.gone(place, &why);
+                attentive.gone(place, why);
             }
         }
     }
@@ -105,7 +105,7 @@ mod tests {
             }
         }
 
-        fn gone(&mut self, input: usize, why: &Gone) {
+        fn gone(&mut self, input: usize, why: Gone) {
             self.found.push((input, why.to_string()));
         }
 

@@ -1,5 +1,6 @@
 //! From inputs to an output.
 
+use serde::Serialize;
 use tactus_delivery::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
 use tactus_delivery::receipt::Outcome;
 use tactus_midi::{Filter, Message, Parsed};
@@ -15,7 +16,7 @@ use crate::sink::Sink;
 const WAITING_MOST: usize = 1024;
 
 /// What came in and what became of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ThruCounts {
     /// Whole messages that came in.
     pub messages: u64,
@@ -143,7 +144,7 @@ impl Attentive for Thru {
         }
     }
 
-    fn gone(&mut self, input: usize, _: &Gone) {
+    fn gone(&mut self, input: usize, _: Gone) {
         self.drop_waiting(input);
     }
 

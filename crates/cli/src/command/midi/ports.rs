@@ -1,0 +1,111 @@
+//! Opening ports, and the thread that serves them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use clap::Args;
+use serde::{Serialize, Serializer};
+use tactus_app::{Error, ErrorKind};
+use tactus_model::format;
+use tactus_model::policy::Scheduling;
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+use tactus_streamd::inputs::{Input, PortSpec, prepare};
+use tactus_streamd::sinks::PortError;
+use tactus_sys::wait::Waker;
+
+use crate::error::{CommandError, CommandResult};
+use crate::quietness::Quietness;
+use crate::signals;
+use crate::terminal::{say, shortfall_text};
+
+/// How the thread of the ports runs.
+#[derive(Args, Clone, Copy)]
+pub(super) struct ThreadArguments {
+    /// Scheduling policy of the thread that reads and writes
+    #[arg(long, value_name = "POLICY", default_value = "fifo:80")]
+    policy: Scheduling,
+    #[command(flatten)]
+    pub(super) quietness: Quietness,
+}
+
+impl ThreadArguments {
+    /// Starts the thread.
+    pub(super) fn spawn<T: Send + 'static>(
+        self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> std::io::Result<JoinHandle<T>> {
+        thread::Builder::new().name("midi".to_owned()).spawn(move || {
+            match prepare(self.policy) {
+                Ok(None) => {}
+                Ok(Some(shortfall)) => say!("{}", shortfall_text(&shortfall)),
+                Err(error) => say!("warning: cannot set the policy {}: {error}", self.policy),
+            }
+            body()
+        })
+    }
+}
+
+/// Opens inputs, and prints where programs write to pseudo-terminals.
+pub(super) fn open_inputs(specs: &[PortSpec], quietness: Quietness) -> CommandResult<Vec<Input>> {
+    let open = |spec: &PortSpec| {
+        let input = Input::open(spec).map_err(not_opened)?;
+        if matches!(spec, PortSpec::Pty(_)) {
+            let path = input.path().display();
+            quietness.note(format_args!("input {spec}: programs write to {path}"));
+        }
+        Ok(input)
+    };
+    specs.iter().map(open).collect()
+}
+
+pub(super) fn not_opened(error: PortError) -> CommandError {
+    Error::new(ErrorKind::Unavailable, error).into()
+}
+
+/// A waker that the first signal wakes.
+pub(super) fn woken_by_signal() -> CommandResult<Arc<Waker>> {
+    let waker = Arc::new(Waker::new().map_err(CommandError::internal)?);
+    let woken = Arc::clone(&waker);
+    signals::on_interrupt(move |_| woken.wake())?;
+    Ok(waker)
+}
+
+/// The end of a thread.
+pub(super) fn joined<T>(thread: JoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The figures of a distribution of durations.
+#[derive(Serialize)]
+pub(super) struct Distribution {
+    p50: Nanos,
+    p99: Nanos,
+    max: Nanos,
+}
+
+impl Distribution {
+    /// The figures; `None` if it is empty.
+    pub(super) fn of(histogram: &LatencyHistogram) -> Option<Self> {
+        let p50 = histogram.quantile(0.5)?;
+        let p99 = histogram.quantile(0.99)?;
+        Some(Self { p50, p99, max: histogram.max()? })
+    }
+}
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { p50, p99, max } = self;
+        let [p50, p99, max] = [p50, p99, max].map(|length| format::latency(*length));
+        write!(f, "p50 {p50}, p99 {p99}, max {max}")
+    }
+}
+
+/// Writes a value as its text.
+pub(super) fn as_text<T: fmt::Display, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
