@@ -5,6 +5,7 @@
 //! | [`input`] | an input: a pseudo-terminal, a MIDI device, a serial line |
 //! | [`port_spec`] | where bytes come from or go to, as text |
 //! | [`attend`] | one thread for several inputs |
+//! | [`hubs`] | the inputs of the server, each with its listeners |
 //! | [`thru`] | from inputs to an output |
 //!
 //! **What a time stamp means.** The thread of the inputs reads the clock right after `read` returns.
@@ -19,11 +20,13 @@ use tactus_prepare::ThreadRef;
 use tactus_sys::SysError;
 
 pub mod attend;
+pub mod hubs;
 pub mod input;
 pub mod port_spec;
 pub mod thru;
 
 pub use attend::{Attentive, EndedBy, attend};
+pub use hubs::{Inputs, OfferedInput};
 pub use input::{Gone, Input};
 pub use port_spec::{NotAPort, PortSpec};
 pub use thru::{Thru, ThruCounts};

@@ -32,7 +32,7 @@ impl Outlet {
 
     /// Drops what waits of a client's stream, and ends what the client has left sounding.
     pub fn close(&mut self, client: ClientId, stream: StreamId) {
-        self.device.close(stream, &mut self.receipts);
+        self.device.close(client, stream, &mut self.receipts);
         self.sink.client_left(client);
     }
 

@@ -32,6 +32,6 @@ fn now() -> Moment {
 }
 
 /// A delivery by a call that began and ended at these times.
-const fn by_call(began: Moment, ended: Moment, taken: bool) -> Delivery {
-    Delivery { began, ended, taken, evidence: Evidence::Call }
+pub(crate) const fn by_call(began: Moment, ended: Moment, taken: bool) -> Delivery {
+    Delivery { began, ended, taken, evidence: Evidence::Call, correction: None }
 }

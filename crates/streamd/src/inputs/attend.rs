@@ -6,11 +6,11 @@ use tactus_delivery::item::Moment;
 use tactus_midi::Parsed;
 use tactus_model::time::Monotonic;
 use tactus_sys::poller::{Interest, Poller};
-use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock};
 
 use super::{Gone, Input};
 use crate::outlet::left;
+use crate::server::Handle;
 
 /// What is done with what comes in. Inputs are named by their places.
 pub trait Attentive {
@@ -29,7 +29,7 @@ pub trait Attentive {
 /// Why [`attend`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The waker was woken.
+    /// The handle was used.
     Request,
     /// The time is over.
     Time,
@@ -37,26 +37,29 @@ pub enum EndedBy {
     Inputs,
 }
 
-/// Attends to inputs until `stop` is woken, `until` is reached, or all inputs are gone and nothing is
+/// Attends to inputs until `handle` ends it, `until` is reached, or all inputs are gone and nothing is
 /// left to do.
 ///
 /// # Errors
 /// An input cannot be awaited.
 pub fn attend(
     inputs: &mut [Input],
-    stop: &Waker,
+    handle: &Handle,
     until: Option<Moment>,
     attentive: &mut dyn Attentive,
 ) -> Result<EndedBy, SysError> {
     let poller = Poller::new()?;
-    let stop_key = inputs.len() as u64;
-    poller.add(stop, stop_key, Interest::READ)?;
+    let handle_key = inputs.len() as u64;
+    poller.add(handle, handle_key, Interest::READ)?;
     for (key, input) in (0..).zip(&*inputs) {
         poller.add(input, key, Interest::READ)?;
     }
     let mut open = inputs.len();
     loop {
         let now = clock::now::<Monotonic>();
+        if handle.is_ending() {
+            return Ok(EndedBy::Request);
+        }
         let turn = attentive.turn(now);
         if until.is_some_and(|until| now >= until) {
             return Ok(EndedBy::Time);
@@ -66,8 +69,9 @@ pub fn attend(
         }
         let next = turn.into_iter().chain(until).min();
         for ready in poller.wait(next.map(|next| left(now, next).into()))? {
-            if ready.key == stop_key {
-                return Ok(EndedBy::Request);
+            if ready.key == handle_key {
+                handle.clear();
+                continue;
             }
             let place = ready.key as usize;
             let input = &mut inputs[place];
@@ -128,10 +132,10 @@ mod tests {
         // A message may be torn between the reads; each input has its own parser.
         (&lines[0].line).write_all(&[0x90, 60]).unwrap();
         (&lines[1].line).write_all(&[0xC0, 5]).unwrap();
-        let stop = Waker::new().unwrap();
+        let handle = Handle::new().unwrap();
         let mut kept = Kept::default();
         let until = Some(clock::now::<Monotonic>() + Nanos::from_millis(20));
-        assert_eq!(attend(&mut inputs, &stop, until, &mut kept).unwrap(), EndedBy::Time);
+        assert_eq!(attend(&mut inputs, &handle, until, &mut kept).unwrap(), EndedBy::Time);
         assert_eq!(kept.found, [(1, "program 1 5".to_owned())]);
         (&lines[0].line).write_all(&[100]).unwrap();
         let [first, second] = lines;
@@ -140,7 +144,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20));
             drop(first);
         });
-        assert_eq!(attend(&mut inputs, &stop, None, &mut kept).unwrap(), EndedBy::Inputs);
+        assert_eq!(attend(&mut inputs, &handle, None, &mut kept).unwrap(), EndedBy::Inputs);
         ended.join().unwrap();
         kept.found.sort();
         let wanted = [
@@ -151,15 +155,14 @@ mod tests {
         ];
         assert_eq!(kept.found, wanted.map(|(input, text)| (input, text.to_owned())));
         assert!(kept.turns >= 3);
-        stop.wake();
     }
 
     #[test]
     fn a_request_ends_it_at_once() {
         let mut inputs = [Input::open(&PortSpec::Pty(None)).unwrap()];
-        let stop = Waker::new().unwrap();
-        stop.wake();
-        let ended = attend(&mut inputs, &stop, None, &mut Kept::default()).unwrap();
+        let handle = Handle::new().unwrap();
+        handle.end();
+        let ended = attend(&mut inputs, &handle, None, &mut Kept::default()).unwrap();
         assert_eq!(ended, EndedBy::Request);
     }
 }

@@ -28,21 +28,15 @@ pub struct NotAPort {
 }
 
 impl PortSpec {
-    /// Opens it as an output that sends at this rate. Returns the file to which programs listen, too.
+    /// Opens it as an output that sends at this rate.
     ///
     /// # Errors
     /// Says what cannot be opened, and why.
-    pub fn open_output(&self, rate: Rate) -> Result<(Box<dyn Sink>, PathBuf), PortError> {
-        match self {
-            Self::Pty(link) => {
-                let port = PtyPort::open(link.as_deref())?;
-                let path = port.path().to_owned();
-                Ok((Box::new(MidiLine::new(port, rate)), path))
-            }
-            Self::Device(path) => {
-                Ok((Box::new(MidiLine::new(RawPort::open(path)?, rate)), path.clone()))
-            }
-        }
+    pub fn open_output(&self, rate: Rate) -> Result<Box<dyn Sink>, PortError> {
+        Ok(match self {
+            Self::Pty(link) => Box::new(MidiLine::new(PtyPort::open(link.as_deref())?, rate)),
+            Self::Device(path) => Box::new(MidiLine::new(RawPort::open(path)?, rate)),
+        })
     }
 }
 

@@ -159,10 +159,9 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    use tactus_sys::wait::Waker;
-
     use super::*;
     use crate::inputs::{EndedBy, Input, PortSpec, attend};
+    use crate::server::Handle;
     use crate::sinks::{MidiLine, PtyPort, Rate};
 
     /// Inputs, the programs that write to them, and a thru whose output another program reads.
@@ -188,10 +187,10 @@ mod tests {
     impl Scene {
         /// Runs until so many messages have come in.
         fn run(&mut self, messages: u64) {
-            let stop = Waker::new().unwrap();
+            let handle = Handle::new().unwrap();
             while self.thru.counts().messages < messages {
                 let until = clock::now::<Monotonic>() + Nanos::from_millis(5);
-                let ended = attend(&mut self.inputs, &stop, Some(until), &mut self.thru).unwrap();
+                let ended = attend(&mut self.inputs, &handle, Some(until), &mut self.thru).unwrap();
                 assert_eq!(ended, EndedBy::Time);
             }
         }

@@ -16,7 +16,7 @@ use tactus_stats::LatencyHistogram;
 use tactus_streamd::inputs::{Attentive, Gone, PortSpec, attend};
 use tactus_sys::clock;
 
-use super::ports::{Distribution, ThreadArguments, as_text, joined, open_inputs, woken_by_signal};
+use super::ports::{Distribution, ThreadArguments, as_text, ended_by_signal, joined, open_inputs};
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::stdout;
@@ -91,19 +91,20 @@ impl Attentive for Keeper {
 
 pub(super) fn run(arguments: &MonitorArguments) -> CommandResult {
     let mut inputs = open_inputs(&arguments.inputs, arguments.thread.quietness)?;
-    let stop = woken_by_signal()?;
+    let handle = ended_by_signal()?;
     let (sender, receiver) = sync_channel(QUEUE);
     let lost = Arc::new(AtomicU64::new(0));
     let mut keeper = Keeper { kinds: arguments.kinds, events: sender, lost: Arc::clone(&lost) };
     let start = clock::now::<Monotonic>();
     let until = arguments.duration.map(|duration| start + duration);
-    let woken = Arc::clone(&stop);
-    let thread = arguments.thread.spawn(move || attend(&mut inputs, &woken, until, &mut keeper))?;
+    let of_thread = handle.clone();
+    let thread =
+        arguments.thread.spawn(move || attend(&mut inputs, &of_thread, until, &mut keeper))?;
     let names = arguments.inputs.iter().map(ToString::to_string).collect();
     let mut printer = Printer::new(names, start, arguments.json);
     let printed = printer.print_all(&receiver);
     // A reader that closed the output ends it.
-    stop.wake();
+    handle.end();
     joined(thread).map_err(CommandError::internal)?;
     printed?;
     printer.summary.lost = lost.load(Ordering::Relaxed);

@@ -1,7 +1,6 @@
 //! Opening ports, and the thread that serves them.
 
 use std::fmt;
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use clap::Args;
@@ -11,9 +10,10 @@ use tactus_model::format;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
+use tactus_streamd::Handle;
 use tactus_streamd::inputs::{Input, PortSpec, prepare};
-use tactus_streamd::sinks::PortError;
-use tactus_sys::wait::Waker;
+use tactus_streamd::sink::Sink;
+use tactus_streamd::sinks::{PortError, Rate};
 
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
@@ -60,16 +60,29 @@ pub(super) fn open_inputs(specs: &[PortSpec], quietness: Quietness) -> CommandRe
     specs.iter().map(open).collect()
 }
 
-pub(super) fn not_opened(error: PortError) -> CommandError {
+/// Opens an output, and prints where programs read from a pseudo-terminal.
+pub(super) fn open_output(
+    spec: &PortSpec,
+    rate: Rate,
+    quietness: Quietness,
+) -> CommandResult<Box<dyn Sink>> {
+    let sink = spec.open_output(rate).map_err(not_opened)?;
+    if let Some(address) = sink.address() {
+        quietness.note(format_args!("output {spec}: programs read from {address}"));
+    }
+    Ok(sink)
+}
+
+fn not_opened(error: PortError) -> CommandError {
     Error::new(ErrorKind::Unavailable, error).into()
 }
 
-/// A waker that the first signal wakes.
-pub(super) fn woken_by_signal() -> CommandResult<Arc<Waker>> {
-    let waker = Arc::new(Waker::new().map_err(CommandError::internal)?);
-    let woken = Arc::clone(&waker);
-    signals::on_interrupt(move |_| woken.wake())?;
-    Ok(waker)
+/// A handle that the first signal uses to end a thread.
+pub(super) fn ended_by_signal() -> CommandResult<Handle> {
+    let handle = Handle::new().map_err(CommandError::internal)?;
+    let of_signal = handle.clone();
+    signals::on_interrupt(move |_| of_signal.end())?;
+    Ok(handle)
 }
 
 /// The end of a thread.

@@ -1,7 +1,6 @@
 //! `tactus midi thru`.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
@@ -13,7 +12,7 @@ use tactus_streamd::sinks::Rate;
 use tactus_sys::clock;
 
 use super::ports::{
-    Distribution, ThreadArguments, joined, not_opened, open_inputs, woken_by_signal,
+    Distribution, ThreadArguments, ended_by_signal, joined, open_inputs, open_output,
 };
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
@@ -60,17 +59,12 @@ const PATIENCE: Nanos = Nanos::from_secs(2);
 pub(super) fn run(arguments: &ThruArguments) -> CommandResult {
     let quietness = arguments.thread.quietness;
     let mut inputs = open_inputs(&arguments.inputs, quietness)?;
-    let (sink, path) = arguments.output.open_output(arguments.rate).map_err(not_opened)?;
-    if matches!(arguments.output, PortSpec::Pty(_)) {
-        let (output, path) = (&arguments.output, path.display());
-        quietness.note(format_args!("output {output}: programs read from {path}"));
-    }
-    let stop = woken_by_signal()?;
+    let sink = open_output(&arguments.output, arguments.rate, quietness)?;
+    let handle = ended_by_signal()?;
     let mut thru = Thru::new(arguments.filter, sink);
     let until = arguments.duration.map(|duration| clock::now::<Monotonic>() + duration);
-    let woken = Arc::clone(&stop);
     let thread = arguments.thread.spawn(move || {
-        let ended = attend(&mut inputs, &woken, until, &mut thru);
+        let ended = attend(&mut inputs, &handle, until, &mut thru);
         thru.end(inputs.len(), PATIENCE);
         let latency = Distribution::of(thru.latency());
         ended.map(|_| Summary { counts: thru.counts(), latency })

@@ -1,6 +1,5 @@
 //! Sending to a port of this process, by the code of the server.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use tactus_delivery::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
@@ -13,7 +12,7 @@ use tactus_streamd::outlet::Outlet;
 use tactus_sys::clock;
 
 use super::{Answers, SendArguments};
-use crate::command::midi::ports::{joined, not_opened, woken_by_signal};
+use crate::command::midi::ports::{ended_by_signal, joined, open_output};
 use crate::error::{CommandError, CommandResult};
 
 /// How long a slow output may take for the ends of notes.
@@ -28,21 +27,18 @@ pub(super) fn send(
     messages: &[Timed],
     answers: &mut Answers<'_>,
 ) -> CommandResult {
-    let (sink, path) = port.open_output(arguments.rate).map_err(not_opened)?;
-    if matches!(port, PortSpec::Pty(_)) {
-        let path = path.display();
-        arguments.thread.quietness.note(format_args!("output {port}: programs read from {path}"));
-    }
-    let stop = woken_by_signal()?;
+    let quietness = arguments.thread.quietness;
+    let sink = open_output(port, arguments.rate, quietness)?;
+    let handle = ended_by_signal()?;
     let start = clock::now::<Monotonic>();
     let last = messages.last().map(|timed| timed.at).unwrap_or_default();
     let mut outlet = Outlet::new(sink);
     (0..).zip(messages).for_each(|(sequence, timed)| outlet.push(item(sequence, start, timed)));
     let (sender, receipts) = channel();
     let mut playing = Playing { outlet, receipts: sender, hold: start + last + arguments.hold };
-    let woken = Arc::clone(&stop);
+    let of_thread = handle.clone();
     let thread = arguments.thread.spawn(move || {
-        let ended = attend(&mut [], &woken, None, &mut playing);
+        let ended = attend(&mut [], &of_thread, None, &mut playing);
         playing.outlet.end(&[(CLIENT, STREAM)], PATIENCE, clock::now::<Monotonic>);
         playing.pass_on();
         ended
@@ -51,7 +47,7 @@ pub(super) fn send(
     for receipt in receipts {
         // A reader that closed the output ends it.
         if answered.is_ok() {
-            answered = answers.add(&receipt).inspect_err(|_| stop.wake());
+            answered = answers.add(&receipt).inspect_err(|_| handle.end());
         }
     }
     joined(thread).map_err(CommandError::internal)?;
