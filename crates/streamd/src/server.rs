@@ -420,7 +420,7 @@ impl Server {
         })
     }
 
-    /// Passes messages of an input on to a connection from now on.
+    /// Passes messages of an input on to a connection. The thread of the inputs replies.
     fn listen(&mut self, key: u64, version: u32, input: &str, kinds: Kinds) -> Result<(), Closed> {
         check_version(version)?;
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
@@ -435,11 +435,12 @@ impl Server {
             let reason = format!("there is no such input{}", hint.unwrap_or_default());
             return Err(Closed(Some(reason)));
         };
+        if inputs.is_gone(place) {
+            return Err(Closed(Some(format!("the device of input `{input}` is gone"))));
+        }
         let failed = |error: std::io::Error| Closed(Some(format!("it cannot listen: {error}")));
         let socket = connection.socket().map_err(failed)?;
         connection.listens = true;
-        // Messages follow the reply.
-        connection.reply(&Reply::Done, &[])?;
         inputs.enter(place, key, kinds, socket);
         Ok(())
     }

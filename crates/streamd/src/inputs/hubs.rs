@@ -14,7 +14,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_stream::heard;
-use tactus_stream::message::InputStatus;
+use tactus_stream::message::{InputStatus, Reply};
 use tactus_sys::{Errno, clock, local_socket};
 
 use super::{Attentive, Gone, Input, attend, prepare};
@@ -104,8 +104,13 @@ impl Inputs {
         self.names.iter().map(|(name, _)| &**name).collect()
     }
 
-    /// Passes messages of an input on to a socket, whose connection has this key. The socket must
-    /// not wait.
+    /// Whether nothing more comes from an input.
+    pub(crate) fn is_gone(&self, input: usize) -> bool {
+        self.figures[input].gone.load(Ordering::Relaxed) > 0
+    }
+
+    /// Passes messages of an input on to a socket, whose connection has this key. A reply comes
+    /// before them: the socket gets every message that comes in after it. The socket must not wait.
     pub(crate) fn enter(&self, input: usize, key: u64, kinds: Kinds, socket: UnixStream) {
         self.change(Change::Enter { input, key, kinds, socket });
     }
@@ -161,6 +166,9 @@ impl Hubs {
     fn change(&mut self, change: Change) {
         match change {
             Change::Enter { input, key, kinds, socket } => {
+                // If it fails, so does the first message.
+                let done = serde_json::to_vec(&Reply::Done).unwrap_or_default();
+                let _ = local_socket::send(&socket, &done, &[]);
                 let queue = Socket { socket, packet: Vec::new() };
                 let listener = self.hubs[input].enter(kinds, queue);
                 self.listeners.push((key, input, listener));
