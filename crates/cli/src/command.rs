@@ -26,6 +26,8 @@ mod report;
 mod reproduce;
 mod reserve;
 mod show;
+mod streamd;
+mod streams;
 mod watch;
 mod why;
 
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Need(need::NeedArguments),
     Qosd(qosd::QosdArguments),
     Qos(qos::QosArguments),
+    Streamd(streamd::StreamdArguments),
+    Streams(streams::StreamsArguments),
     Midi(midi::MidiArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
@@ -86,6 +90,8 @@ impl Command {
             | Self::Reserve(_)
             | Self::Qosd(_)
             | Self::Qos(_)
+            | Self::Streamd(_)
+            | Self::Streams(_)
             | Self::Midi(_)
             | Self::List(_)
             | Self::Show(_)
@@ -119,6 +125,8 @@ impl Command {
             Self::Need(arguments) => need::run(&arguments),
             Self::Qosd(arguments) => qosd::run(&arguments),
             Self::Qos(arguments) => qos::run(&arguments),
+            Self::Streamd(arguments) => streamd::run(arguments),
+            Self::Streams(arguments) => streams::run(&arguments),
             Self::Midi(arguments) => midi::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),

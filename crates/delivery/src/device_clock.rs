@@ -116,12 +116,14 @@ impl DeviceClock {
         })
     }
 
-    /// The position at a time, rounded to a whole frame; `None` before the first observation, and
-    /// if it would be before the first position.
-    pub fn position_at(&self, at: Moment) -> Option<u64> {
+    /// The first position that is not before a time; `None` before the first observation, and if
+    /// it would be before position 0.
+    pub fn position_from(&self, at: Moment) -> Option<u64> {
+        /// Times are whole nanoseconds: a position that is a part of one before is not before.
+        const ROUNDING: f64 = 0.75;
         let State { start, position, time, frame } = self.state?;
         let after = signed_difference(at.as_nanos(), start.as_nanos());
-        let frames = ((after - time) / frame).round();
+        let frames = ((after - ROUNDING - time) / frame).ceil();
         position.checked_add_signed(frames as i64)
     }
 
@@ -214,7 +216,7 @@ mod tests {
         assert!((correction.ppm() - 120.0).abs() < 0.5, "{correction:?}");
         let error = clock.time_of(position).unwrap() - at(device.time(position));
         assert!(error < Nanos::from_nanos(500), "{error}");
-        assert_eq!(clock.position_at(at(device.time(position + 77))), Some(position + 77));
+        assert_eq!(clock.position_from(at(device.time(position + 77))), Some(position + 77));
         assert_eq!(clock.restarts(), Restarts::default());
     }
 
@@ -234,7 +236,7 @@ mod tests {
     #[test]
     fn an_unobserved_clock_says_nothing() {
         let clock = DeviceClock::new(RATE);
-        assert_eq!((clock.time_of(0), clock.position_at(START)), (None, None));
+        assert_eq!((clock.time_of(0), clock.position_from(START)), (None, None));
         assert_eq!(clock.correction(), None);
     }
 
@@ -244,8 +246,8 @@ mod tests {
         assert_eq!(clock.observe(100, START), Observed::Started);
         let earlier = Moment::from_nanos(START.as_nanos() - 50_000_000);
         assert_eq!(clock.time_of(50), Some(earlier));
-        assert_eq!(clock.position_at(earlier), Some(50));
-        assert_eq!(clock.position_at(Moment::from_nanos(0)), None);
+        assert_eq!(clock.position_from(earlier), Some(50));
+        assert_eq!(clock.position_from(Moment::from_nanos(0)), None);
     }
 
     proptest! {
@@ -286,7 +288,7 @@ mod tests {
             let device = Simulated::new(ppm, 256);
             let (clock, position) = device.observed(5.0, || 0.0);
             let time = clock.time_of(position + ahead).unwrap();
-            prop_assert_eq!(clock.position_at(time), Some(position + ahead));
+            prop_assert_eq!(clock.position_from(time), Some(position + ahead));
         }
     }
 }

@@ -22,6 +22,7 @@ pub mod server;
 pub mod sink;
 pub mod sinks;
 pub mod spec;
+mod start;
 mod users;
 
 pub use device::{Pace, SPIN_MOST};
@@ -29,3 +30,4 @@ pub use error::{OpenError, ServeError, StartError};
 pub use measure::Measure;
 pub use server::{Handle, Offered, Server, Settings};
 pub use spec::{BadDevice, DeviceSpec, NamedDevice};
+pub use start::{Options, start};

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`midi_line`] | a MIDI cable as a line of bytes: pacing, whole messages, silence |
 //! | [`midi_port`] | where those bytes go: a pseudo-terminal, a raw MIDI device |
+//! | [`jack`] | PipeWire and JACK: messages and audio |
 //! | [`datagram`] | UDP datagrams |
 //! | [`lights`] | DMX512 universes over a network |
 //! | [`sacn`], [`artnet`] | the two protocols of lights |
 
 pub mod artnet;
 pub mod datagram;
+pub mod jack;
 pub mod lights;
 mod link;
 pub mod midi_line;
