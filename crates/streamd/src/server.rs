@@ -140,7 +140,7 @@ impl Handle {
     }
 
     /// Whether the thread is to end.
-    pub(crate) fn is_ending(&self) -> bool {
+    pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
 
@@ -229,8 +229,10 @@ impl Server {
 
     /// Offers inputs to clients.
     #[must_use]
-    pub fn with_inputs(self, inputs: Inputs) -> Self {
-        Self { inputs: Some(inputs), ..self }
+    pub fn with_inputs(mut self, inputs: Inputs) -> Self {
+        add_new(&mut self.shortfalls, inputs.missing.clone());
+        self.inputs = Some(inputs);
+        self
     }
 
     /// Ends the server from another thread.

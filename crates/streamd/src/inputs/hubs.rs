@@ -17,7 +17,8 @@ use tactus_stream::heard;
 use tactus_stream::message::{InputStatus, Reply};
 use tactus_sys::{Errno, clock, local_socket};
 
-use super::{Attentive, Gone, Input, attend, prepare};
+use super::{Attentive, Gone, Input, NamedInput, PortSpec, attend, prepare};
+use crate::error::StartError;
 use crate::server::Handle;
 
 /// How often a listener without room is tried again that waits for the end of a note.
@@ -31,6 +32,8 @@ pub struct Inputs {
     changes: Sender<Change>,
     handle: Handle,
     thread: Option<JoinHandle<()>>,
+    /// What the machine has not granted the thread.
+    pub(crate) missing: Option<Shortfall>,
 }
 
 /// An input with its name, and what it is by the word of whoever starts the server.
@@ -61,14 +64,32 @@ enum Change {
 }
 
 impl Inputs {
-    /// Starts the thread with this policy, or the best permitted; then returns what was refused.
+    /// Opens inputs, and starts the thread.
+    ///
+    /// # Errors
+    /// An input cannot be opened, or has the name of another; or the thread does not start.
+    pub fn open(named: &[NamedInput], policy: Scheduling) -> Result<Self, StartError> {
+        let mut offered: Vec<OfferedInput> = Vec::new();
+        for NamedInput { name, port } in named {
+            if offered.iter().any(|other| other.name == *name) {
+                return Err(StartError::InputNameTaken(name.clone()));
+            }
+            let failed = |error| StartError::Input { name: name.clone(), error };
+            let input = Input::open(port).map_err(failed)?;
+            let spec = match port {
+                PortSpec::Pty(_) => format!("{port} at {}", input.path().display()),
+                PortSpec::Device(_) => port.to_string(),
+            };
+            offered.push(OfferedInput { name: name.clone(), spec, input });
+        }
+        Self::start(offered, policy).map_err(StartError::Thread)
+    }
+
+    /// Starts the thread with this policy, or the best permitted.
     ///
     /// # Errors
     /// The thread does not start.
-    pub fn start(
-        offered: Vec<OfferedInput>,
-        policy: Scheduling,
-    ) -> io::Result<(Self, Option<Shortfall>)> {
+    pub fn start(offered: Vec<OfferedInput>, policy: Scheduling) -> io::Result<Self> {
         let figures: Arc<[Figures]> = offered.iter().map(|_| Figures::default()).collect();
         let (changes, receiver) = channel();
         let (preparing, granted) = channel();
@@ -91,7 +112,7 @@ impl Inputs {
         };
         let thread = thread::Builder::new().name("inputs".to_owned()).spawn(body)?;
         let missing = granted.recv().ok().flatten();
-        Ok((Self { names, figures, changes, handle, thread: Some(thread) }, missing))
+        Ok(Self { names, figures, changes, handle, thread: Some(thread), missing })
     }
 
     /// The place of an input.
@@ -127,7 +148,7 @@ impl Inputs {
     }
 
     /// The present state.
-    pub(crate) fn status(&self) -> Vec<InputStatus> {
+    pub fn status(&self) -> Vec<InputStatus> {
         let status = |((name, spec), figures): (&(String, String), &Figures)| {
             let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
             InputStatus {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use tactus_model::text;
+use tactus_stream::message::{NAME_BYTES_MOST, is_name};
 
 use crate::sink::Sink;
 use crate::sinks::{MidiLine, PortError, PtyPort, Rate, RawPort};
@@ -64,5 +65,64 @@ impl fmt::Display for PortSpec {
             Self::Pty(Some(link)) => write!(f, "pty:{}", link.display()),
             Self::Device(path) => path.display().fmt(f),
         }
+    }
+}
+
+/// An input with the name by which programs listen to it: `NAME=PORT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedInput {
+    /// Its name.
+    pub name: String,
+    /// Where its bytes come from.
+    pub port: PortSpec,
+}
+
+/// Why a text is not an input with its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotANamedInput {
+    /// It has no name.
+    #[error("`{0}` is not NAME=PORT, e.g. keys=pty")]
+    NoName(String),
+    /// The name is not one.
+    #[error("`{0}` is not the name of an input: 1 to {NAME_BYTES_MOST} bytes without white space")]
+    Name(String),
+    /// The port is not one.
+    #[error(transparent)]
+    Port(#[from] NotAPort),
+}
+
+impl FromStr for NamedInput {
+    type Err = NotANamedInput;
+
+    fn from_str(text: &str) -> Result<Self, NotANamedInput> {
+        let split = text.split_once('=');
+        let (name, port) = split.ok_or_else(|| NotANamedInput::NoName(text.to_owned()))?;
+        if !is_name(name) {
+            return Err(NotANamedInput::Name(name.to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), port: port.parse()? })
+    }
+}
+
+impl fmt::Display for NamedInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_have_a_name_and_a_port() {
+        for text in ["keys=pty", "keys=pty:/run/keys", "keys=/dev/snd/midiC0D0"] {
+            assert_eq!(text.parse::<NamedInput>().unwrap().to_string(), text);
+        }
+        let said = |text: &str| text.parse::<NamedInput>().unwrap_err().to_string();
+        assert_eq!(said("pty"), "`pty` is not NAME=PORT, e.g. keys=pty");
+        assert!(said("a b=pty").contains("is not the name of an input"));
+        assert!(said("keys=tty").contains("did you mean `pty`?"));
+        assert!(said("keys=pty:").contains("is not a MIDI port"));
     }
 }

@@ -52,7 +52,7 @@ impl Running {
             spec: "test".to_owned(),
             input,
         });
-        let (inputs, _) = Inputs::start(offered_inputs.into(), settings.pace.policy).unwrap();
+        let inputs = Inputs::start(offered_inputs.into(), settings.pace.policy).unwrap();
         let server = Server::new(listener, Some(file), offered.into(), settings).unwrap();
         let server = server.with_inputs(inputs);
         let handle = server.handle();

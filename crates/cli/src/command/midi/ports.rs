@@ -47,17 +47,17 @@ impl ThreadArguments {
     }
 }
 
-/// Opens inputs, and prints where programs write to pseudo-terminals.
-pub(super) fn open_inputs(specs: &[PortSpec], quietness: Quietness) -> CommandResult<Vec<Input>> {
-    let open = |spec: &PortSpec| {
-        let input = Input::open(spec).map_err(not_opened)?;
-        if matches!(spec, PortSpec::Pty(_)) {
-            let path = input.path().display();
-            quietness.note(format_args!("input {spec}: programs write to {path}"));
-        }
-        Ok(input)
-    };
-    specs.iter().map(open).collect()
+/// The beginning of the names of inputs and devices of the delivery server.
+pub(super) const SERVER: &str = "server:";
+
+/// Opens an input, and prints where programs write to a pseudo-terminal.
+pub(super) fn open_input(spec: &PortSpec, quietness: Quietness) -> CommandResult<Input> {
+    let input = Input::open(spec).map_err(not_opened)?;
+    if matches!(spec, PortSpec::Pty(_)) {
+        let path = input.path().display();
+        quietness.note(format_args!("input {spec}: programs write to {path}"));
+    }
+    Ok(input)
 }
 
 /// Opens an output, and prints where programs read from a pseudo-terminal.

@@ -22,7 +22,7 @@ use tactus_stream::SOCKET;
 use tactus_streamd::inputs::{NotAPort, PortSpec};
 use tactus_streamd::sinks::Rate;
 
-use super::ports::{Distribution, ThreadArguments, as_text};
+use super::ports::{Distribution, SERVER, ThreadArguments, as_text};
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::{say, stdout};
@@ -82,7 +82,7 @@ impl FromStr for Output {
     type Err = NotAPort;
 
     fn from_str(text: &str) -> Result<Self, NotAPort> {
-        match text.strip_prefix("server:") {
+        match text.strip_prefix(SERVER) {
             Some(device) => Ok(Self::Device(device.to_owned())),
             None => text.parse().map(Self::Port),
         }

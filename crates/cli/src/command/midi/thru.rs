@@ -12,7 +12,7 @@ use tactus_streamd::sinks::Rate;
 use tactus_sys::clock;
 
 use super::ports::{
-    Distribution, ThreadArguments, ended_by_signal, joined, open_inputs, open_output,
+    Distribution, ThreadArguments, ended_by_signal, joined, open_input, open_output,
 };
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
@@ -58,7 +58,8 @@ const PATIENCE: Nanos = Nanos::from_secs(2);
 
 pub(super) fn run(arguments: &ThruArguments) -> CommandResult {
     let quietness = arguments.thread.quietness;
-    let mut inputs = open_inputs(&arguments.inputs, quietness)?;
+    let inputs = arguments.inputs.iter().map(|spec| open_input(spec, quietness));
+    let mut inputs = inputs.collect::<CommandResult<Vec<_>>>()?;
     let sink = open_output(&arguments.output, arguments.rate, quietness)?;
     let handle = ended_by_signal()?;
     let mut thru = Thru::new(arguments.filter, sink);
