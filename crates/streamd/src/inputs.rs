@@ -28,7 +28,7 @@ pub mod thru;
 pub use attend::{Attentive, EndedBy, attend};
 pub use hubs::{Inputs, OfferedInput};
 pub use input::{Gone, Input};
-pub use port_spec::{NamedInput, NotANamedInput, NotAPort, PortSpec};
+pub use port_spec::{LineOptions, NamedInput, NotANamedInput, NotAPort, PortSpec};
 pub use thru::{Thru, ThruCounts};
 
 /// Gives the calling thread, which is to read inputs, a policy, or else the best permitted policy:

@@ -8,7 +8,7 @@ use tactus_model::text;
 use tactus_stream::message::{NAME_BYTES_MOST, is_name};
 
 use crate::sink::Sink;
-use crate::sinks::{MidiLine, PortError, PtyPort, Rate, RawPort};
+use crate::sinks::{MidiLine, Port, PortError, PtyPort, Rate, RawPort};
 
 /// A port for the bytes of a MIDI cable: `pty`, `pty:LINK`, or the path of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +29,31 @@ pub struct NotAPort {
 }
 
 impl PortSpec {
-    /// Opens it as an output that sends at this rate.
+    /// Opens it as an output.
     ///
     /// # Errors
     /// Says what cannot be opened, and why.
-    pub fn open_output(&self, rate: Rate) -> Result<Box<dyn Sink>, PortError> {
+    pub fn open_output(&self, line: LineOptions) -> Result<Box<dyn Sink>, PortError> {
         Ok(match self {
-            Self::Pty(link) => Box::new(MidiLine::new(PtyPort::open(link.as_deref())?, rate)),
-            Self::Device(path) => Box::new(MidiLine::new(RawPort::open(path)?, rate)),
+            Self::Pty(link) => line.over(PtyPort::open(link.as_deref())?),
+            Self::Device(path) => line.over(RawPort::open(path)?),
         })
+    }
+}
+
+/// How an output sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineOptions {
+    /// How fast.
+    pub rate: Rate,
+    /// Whether a status byte that does not change is left out.
+    pub has_running_status: bool,
+}
+
+impl LineOptions {
+    fn over<P: Port + 'static>(self, port: P) -> Box<dyn Sink> {
+        let line = MidiLine::new(port, self.rate);
+        Box::new(if self.has_running_status { line.with_running_status() } else { line })
     }
 }
 

@@ -180,7 +180,7 @@ mod tests {
         let port = PtyPort::open(None).unwrap();
         // O_NONBLOCK
         let synth = OpenOptions::new().read(true).custom_flags(0o4000).open(port.path()).unwrap();
-        let sink = Box::new(MidiLine::new(port, rate));
+        let sink = Box::new(MidiLine::new(port, rate).with_running_status());
         Scene { inputs, keys, synth, thru: Thru::new(filter.parse().unwrap(), sink) }
     }
 
@@ -199,10 +199,16 @@ mod tests {
             self.thru.end(self.inputs.len(), Nanos::from_secs(5));
         }
 
-        /// The messages that came out.
-        fn heard(&mut self) -> Vec<String> {
+        /// The bytes that came out.
+        fn bytes(&mut self) -> Vec<u8> {
             let mut bytes = Vec::new();
             let _ = self.synth.read_to_end(&mut bytes);
+            bytes
+        }
+
+        /// The messages that came out.
+        fn heard(&mut self) -> Vec<String> {
+            let bytes = self.bytes();
             let (mut parser, mut texts) = (tactus_midi::Parser::default(), Vec::new());
             let mut keep = |parsed| match parsed {
                 Parsed::Message { message, .. } => texts.push(message.to_string()),
@@ -242,6 +248,18 @@ mod tests {
         let counts = scene.thru.counts();
         assert_eq!((counts.messages, counts.delivered, counts.problems), (5, 5, 1));
         assert_eq!(scene.thru.latency().count(), 5);
+    }
+
+    #[test]
+    fn a_status_byte_that_does_not_change_is_left_out() {
+        let mut scene = scene(1, "", Rate::Unpaced);
+        scene.keys[0]
+            .write_all(&[0x90, 60, 1, 0x90, 61, 1, 0xF8, 0x90, 62, 1, 0x80, 62, 1])
+            .unwrap();
+        scene.run(5);
+        scene.end();
+        let wanted = [0x90, 60, 1, 61, 1, 0xF8, 62, 1, 0x80, 62, 1, 60, 64, 61, 64];
+        assert_eq!(scene.bytes(), wanted);
     }
 
     #[test]

@@ -11,9 +11,9 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 use tactus_streamd::Handle;
-use tactus_streamd::inputs::{Input, PortSpec, prepare};
+use tactus_streamd::inputs::{Input, LineOptions, PortSpec, prepare};
 use tactus_streamd::sink::Sink;
-use tactus_streamd::sinks::{PortError, Rate};
+use tactus_streamd::sinks::PortError;
 
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
@@ -63,10 +63,10 @@ pub(super) fn open_input(spec: &PortSpec, quietness: Quietness) -> CommandResult
 /// Opens an output, and prints where programs read from a pseudo-terminal.
 pub(super) fn open_output(
     spec: &PortSpec,
-    rate: Rate,
+    line: LineOptions,
     quietness: Quietness,
 ) -> CommandResult<Box<dyn Sink>> {
-    let sink = spec.open_output(rate).map_err(not_opened)?;
+    let sink = spec.open_output(line).map_err(not_opened)?;
     if let Some(address) = sink.address() {
         quietness.note(format_args!("output {spec}: programs read from {address}"));
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tactus_midi::Filter;
 use tactus_model::format;
 use tactus_model::time::{Monotonic, Nanos};
-use tactus_streamd::inputs::{PortSpec, Thru, ThruCounts, attend};
+use tactus_streamd::inputs::{LineOptions, PortSpec, Thru, ThruCounts, attend};
 use tactus_streamd::sinks::Rate;
 use tactus_sys::clock;
 
@@ -43,6 +43,9 @@ pub(super) struct ThruArguments {
     /// Bits a second of the output, or unpaced: as fast as it takes bytes. A MIDI cable has 31250
     #[arg(long, value_name = "RATE", default_value = "unpaced")]
     rate: Rate,
+    /// Leave out status bytes that do not change: chords take up to a third less time on a cable
+    #[arg(long)]
+    running_status: bool,
     /// How long to run [default: until Ctrl-C]
     #[arg(long, value_name = "DURATION", value_parser = positive)]
     duration: Option<Nanos>,
@@ -60,7 +63,9 @@ pub(super) fn run(arguments: &ThruArguments) -> CommandResult {
     let quietness = arguments.thread.quietness;
     let inputs = arguments.inputs.iter().map(|spec| open_input(spec, quietness));
     let mut inputs = inputs.collect::<CommandResult<Vec<_>>>()?;
-    let sink = open_output(&arguments.output, arguments.rate, quietness)?;
+    let has_running_status = arguments.running_status;
+    let line = LineOptions { rate: arguments.rate, has_running_status };
+    let sink = open_output(&arguments.output, line, quietness)?;
     let handle = ended_by_signal()?;
     let mut thru = Thru::new(arguments.filter, sink);
     let until = arguments.duration.map(|duration| clock::now::<Monotonic>() + duration);

@@ -7,7 +7,7 @@ use tactus_delivery::receipt::Receipt;
 use tactus_midi::Parsed;
 use tactus_midi::file::Timed;
 use tactus_model::time::{Monotonic, Nanos};
-use tactus_streamd::inputs::{Attentive, Gone, PortSpec, attend};
+use tactus_streamd::inputs::{Attentive, Gone, LineOptions, PortSpec, attend};
 use tactus_streamd::outlet::Outlet;
 use tactus_sys::clock;
 
@@ -28,7 +28,8 @@ pub(super) fn send(
     answers: &mut Answers<'_>,
 ) -> CommandResult {
     let quietness = arguments.thread.quietness;
-    let sink = open_output(port, arguments.rate, quietness)?;
+    let line = LineOptions { rate: arguments.rate, has_running_status: false };
+    let sink = open_output(port, line, quietness)?;
     let handle = ended_by_signal()?;
     let start = clock::now::<Monotonic>();
     let last = messages.last().map(|timed| timed.at).unwrap_or_default();
