@@ -156,7 +156,7 @@ impl State {
         let range = nominal * (1.0 - DEVIATION_MAX)..=nominal * (1.0 + DEVIATION_MAX);
         self.position = position;
         self.time = expected + SQRT_2 * omega * error;
-        self.frame = self.frame + omega * omega * error / frames;
+        self.frame += omega * omega * error / frames;
         self.frame = self.frame.clamp(*range.start(), *range.end());
         Observed::Followed
     }

@@ -20,8 +20,8 @@ use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_stream::message::{
-    ClientStatus, Counts, DeviceStatus, ITEMS_MOST, PAYLOAD_BYTES_MOST, RING_BYTES_MOST, Reply,
-    Request, Status, VERSION, Wanted, Welcome, is_name,
+    ClientStatus, Counts, DeviceInfo, DeviceStatus, ITEMS_MOST, PAYLOAD_BYTES_MOST,
+    RING_BYTES_MOST, Reply, Request, Status, VERSION, Wanted, Welcome, is_name,
 };
 use tactus_stream::slot::{HEADER_BYTES, Submitted};
 use tactus_sys::SysError;
@@ -243,6 +243,11 @@ impl Server {
     /// Adds something that the machine has not granted.
     pub(crate) fn add_shortfall(&mut self, missing: Shortfall) {
         add_new(&mut self.shortfalls, [missing]);
+    }
+
+    /// The devices.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceInfo> {
+        self.devices.iter().map(|device| &device.info)
     }
 
     /// What the machine has not granted.

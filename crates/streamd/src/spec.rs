@@ -12,6 +12,7 @@ use crate::error::OpenError;
 use crate::measure::Measure;
 use crate::sink::Sink;
 use crate::sinks::datagram::{Datagrams, NotAPeer, Peer};
+use crate::sinks::jack::{CHANNELS_MOST, Content, Jack, Ports};
 use crate::sinks::lights::{Lights, Protocol, Universe};
 use crate::sinks::midi_line::{MidiLine, NotARate, Rate};
 use crate::sinks::midi_port::{PtyPort, RawPort};
@@ -45,6 +46,18 @@ pub enum DeviceSpec {
         /// How fast it sends.
         rate: Rate,
     },
+    /// Messages by a sound server.
+    JackMidi {
+        /// The client that gets them; `None` for none: other programs connect the port.
+        target: Option<String>,
+    },
+    /// Audio by a sound server.
+    JackAudio {
+        /// Samples of a frame.
+        channels: u16,
+        /// As above.
+        target: Option<String>,
+    },
     /// Datagrams to a peer.
     Udp(Peer),
     /// A universe of lights by streaming ACN.
@@ -55,13 +68,15 @@ pub enum DeviceSpec {
 
 impl DeviceSpec {
     /// The forms of the text, each with its meaning.
-    pub const FORMS: [(&str, &str); 6] = [
+    pub const FORMS: [(&str, &str); 8] = [
         ("measure", "Takes any bytes, and shows the error against due times."),
         (
             "midi-pty[:RATE][,link=PATH]",
             "A MIDI cable that another program reads from a pseudo-terminal. RATE is bits a second (default 31250) or `unpaced`.",
         ),
         ("midi-raw:PATH[,RATE]", "A raw MIDI device, e.g. /dev/snd/midiC0D0 (default `unpaced`)."),
+        ("jack-midi[:CLIENT]", "A MIDI port at PipeWire or JACK, connected with CLIENT."),
+        ("jack-audio:CHANNELS[@CLIENT]", "Audio ports at PipeWire or JACK, connected with CLIENT."),
         ("udp:HOST:PORT", "Each item is a datagram."),
         ("sacn:UNIVERSE[@HOST]", "DMX512 values by streaming ACN, to a group or a host."),
         ("artnet:UNIVERSE@HOST", "DMX512 values by Art-Net."),
@@ -87,6 +102,10 @@ impl DeviceSpec {
                 let port = RawPort::open(path).map_err(|error| unusable(&error))?;
                 Box::new(MidiLine::new(port, *rate))
             }
+            Self::JackMidi { target } => open_jack(name, Content::Midi, target)?,
+            Self::JackAudio { channels, target } => {
+                open_jack(name, Content::Audio { channels: *channels }, target)?
+            }
             Self::Udp(peer) => {
                 let to = peer.resolve().map_err(|error| unusable(&error))?;
                 Box::new(Datagrams::open(to).map_err(|error| system("socket", error))?)
@@ -103,6 +122,16 @@ impl DeviceSpec {
             }
         })
     }
+}
+
+fn open_jack(
+    device: &str,
+    content: Content,
+    target: &Option<String>,
+) -> Result<Box<dyn Sink>, OpenError> {
+    let ports = Ports { content, name: format!("tactus-{device}"), target: target.clone() };
+    let opened = Jack::open(&ports).map_err(|error| OpenError::Unusable(error.to_string()))?;
+    Ok(Box::new(opened))
 }
 
 /// Why a text is not a device.
@@ -181,12 +210,30 @@ fn parse(kind: &str, details: Option<&str>) -> Result<DeviceSpec, String> {
             };
             DeviceSpec::MidiRaw { path: absolute(path)?, rate }
         }
+        "jack-midi" => DeviceSpec::JackMidi { target: details.map(target).transpose()? },
+        "jack-audio" => {
+            let (channels, client) = match needed()?.split_once('@') {
+                Some((channels, client)) => (channels, Some(target(client)?)),
+                None => (needed()?, None),
+            };
+            let parsed = channels.parse().ok();
+            let channels = parsed.filter(|channels| (1..=CHANNELS_MOST).contains(channels));
+            let channels =
+                channels.ok_or_else(|| format!("write 1 to {CHANNELS_MOST} channels"))?;
+            DeviceSpec::JackAudio { channels, target: client }
+        }
         "udp" => DeviceSpec::Udp(needed()?.parse().map_err(|error: NotAPeer| error.to_string())?),
         "sacn" => DeviceSpec::Sacn(universe(Protocol::Sacn, needed()?)?),
         "artnet" => DeviceSpec::ArtNet(universe(Protocol::ArtNet, needed()?)?),
         _ if details.is_some() => return Err(format!("nothing follows `{kind}`")),
         _ => DeviceSpec::Measure,
     })
+}
+
+/// The name of a client of a sound server.
+fn target(name: &str) -> Result<String, String> {
+    let fits = !name.is_empty() && !name.contains(':');
+    if fits { Ok(name.to_owned()) } else { Err(format!("`{name}` is not the name of a client")) }
 }
 
 fn universe(protocol: Protocol, text: &str) -> Result<Universe, String> {
@@ -217,6 +264,12 @@ impl fmt::Display for DeviceSpec {
                 link.as_ref().map_or(Ok(()), |link| write!(f, ",link={}", link.display()))
             }
             Self::MidiRaw { path, rate } => write!(f, "midi-raw:{},{rate}", path.display()),
+            Self::JackMidi { target: None } => f.write_str("jack-midi"),
+            Self::JackMidi { target: Some(target) } => write!(f, "jack-midi:{target}"),
+            Self::JackAudio { channels, target } => {
+                write!(f, "jack-audio:{channels}")?;
+                target.as_ref().map_or(Ok(()), |target| write!(f, "@{target}"))
+            }
             Self::Udp(peer) => write!(f, "udp:{peer}"),
             Self::Sacn(universe) => write!(f, "sacn:{universe}"),
             Self::ArtNet(universe) => write!(f, "artnet:{universe}"),
@@ -253,6 +306,10 @@ mod tests {
             "synth=midi-pty:31250",
             "synth=midi-pty:unpaced,link=/run/tactus/synth",
             "synth=midi-raw:/dev/snd/midiC0D0,unpaced",
+            "synth=jack-midi",
+            "synth=jack-midi:Midi Through",
+            "speakers=jack-audio:2",
+            "speakers=jack-audio:2@quiet",
             "peer=udp:[::1]:9000",
             "stage=sacn:1",
             "stage=artnet:1@192.0.2.7",
@@ -265,6 +322,8 @@ mod tests {
             ("measure", "`measure` is not NAME=SPEC, e.g. null=measure"),
             ("a b=measure", "`a b` is not the name of a device: 1 to 64 bytes without white space"),
             ("a=measure:1", "`measure:1`: nothing follows `measure`"),
+            ("a=jack-audio:0", "`jack-audio:0`: write 1 to 64 channels"),
+            ("a=jack-midi:", "`jack-midi:`: `` is not the name of a client"),
             ("a=midi-raw", "`midi-raw`: write midi-raw:PATH[,RATE]"),
             ("a=midi-raw:x", "`midi-raw:x`: `x` is not a whole path"),
             ("a=midi-pty:link=x", "`midi-pty:link=x`: `x` is not a whole path"),

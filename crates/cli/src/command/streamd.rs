@@ -8,9 +8,9 @@ use tactus_app::Error;
 use tactus_model::format;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
-use tactus_stream::SOCKET;
+use tactus_stream::{DeviceInfo, SOCKET};
 use tactus_streamd::inputs::{Inputs, NamedInput};
-use tactus_streamd::{NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
+use tactus_streamd::{DeviceSpec, NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
 use tactus_sys::process::effective_user;
 
 use crate::error::{CommandError, CommandResult};
@@ -36,9 +36,7 @@ pub(crate) struct StreamdArguments {
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     socket: PathBuf,
     /// Device by the name by which programs open it; several are possible
-    ///
-    /// measure takes any bytes, and shows the error against due times.
-    #[arg(long = "device", value_name = "NAME=SPEC", required = true)]
+    #[arg(long = "device", value_name = "NAME=SPEC", required = true, long_help = devices_help())]
     devices: Vec<NamedDevice>,
     /// MIDI input by the name by which programs listen to it: pty, pty:LINK, or the path of a device; several are possible
     #[arg(long = "input", value_name = "NAME=PORT")]
@@ -54,6 +52,12 @@ pub(crate) struct StreamdArguments {
     spin: Nanos,
     #[command(flatten)]
     quietness: Quietness,
+}
+
+fn devices_help() -> String {
+    let first = "Device by the name by which programs open it; several are possible\n";
+    let forms = DeviceSpec::FORMS.map(|(form, meaning)| format!("\n{form}: {meaning}"));
+    [first, &forms.concat()].concat()
 }
 
 /// The longest horizon: what waits is bounded by the items of a client, not by this.
@@ -76,7 +80,6 @@ fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
 pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
     let StreamdArguments { socket, devices, inputs, policy, horizon, spin, quietness } = arguments;
     let settings = Settings { pace: Pace { policy, spin }, horizon };
-    let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     let options = Options { socket: socket.clone(), devices, settings };
     let (mut server, is_activated) = tactus_streamd::start(options).map_err(not_started)?;
     if !inputs.is_empty() {
@@ -95,6 +98,8 @@ pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
         true => "the socket that systemd passed".to_owned(),
         false => socket.display().to_string(),
     };
+    let name = |device: &DeviceInfo| format!("{}={}", device.name, device.spec);
+    let names: Vec<String> = server.devices().map(name).collect();
     let count = format::counted(names.len() as u64, "device");
     quietness.note(format_args!("serving {socket}; {count}: {}", names.join(", ")));
     server.run().map_err(CommandError::internal)

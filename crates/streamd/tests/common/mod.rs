@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// A server on a socket of its own.
 pub struct Running {
     folder: TempDir,
-    handle: Handle,
+    pub handle: Handle,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
@@ -66,10 +66,6 @@ impl Running {
 
     pub fn client(&self, name: &str) -> Client {
         Client::connect(self.socket(), &Wanted::named(name)).unwrap()
-    }
-
-    pub fn handle(&self) -> Handle {
-        self.handle.clone()
     }
 
     pub fn end(&mut self) {
