@@ -159,6 +159,8 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::os::unix::fs::OpenOptionsExt as _;
 
+    use tactus_midi::Parser;
+
     use super::*;
     use crate::inputs::{EndedBy, Input, PortSpec, attend};
     use crate::server::Handle;
@@ -169,6 +171,7 @@ mod tests {
         inputs: Vec<Input>,
         keys: Vec<File>,
         synth: File,
+        parser: Parser,
         thru: Thru,
     }
 
@@ -181,7 +184,13 @@ mod tests {
         // O_NONBLOCK
         let synth = OpenOptions::new().read(true).custom_flags(0o4000).open(port.path()).unwrap();
         let sink = Box::new(MidiLine::new(port, rate).with_running_status());
-        Scene { inputs, keys, synth, thru: Thru::new(filter.parse().unwrap(), sink) }
+        Scene {
+            inputs,
+            keys,
+            synth,
+            parser: Parser::default(),
+            thru: Thru::new(filter.parse().unwrap(), sink),
+        }
     }
 
     impl Scene {
@@ -209,15 +218,14 @@ mod tests {
         /// The messages that came out.
         fn heard(&mut self) -> Vec<String> {
             let bytes = self.bytes();
-            let (mut parser, mut texts) = (tactus_midi::Parser::default(), Vec::new());
+            let mut texts = Vec::new();
             let mut keep = |parsed| match parsed {
                 Parsed::Message { message, .. } => texts.push(message.to_string()),
                 Parsed::Problem { problem, .. } => texts.push(problem.to_string()),
             };
             for byte in bytes {
-                parser.push(byte, Moment::from_nanos(0), &mut keep);
+                self.parser.push(byte, Moment::from_nanos(0), &mut keep);
             }
-            parser.finish(keep);
             texts
         }
     }
