@@ -113,7 +113,7 @@ fn floor() -> Result<Way> {
 fn thru(policy: Scheduling) -> Result<Way> {
     let mut inputs = vec![Input::open(&PortSpec::Pty(None))?];
     let port = PtyPort::open(None)?;
-    let (keys, synth) = (opened(inputs[0].path(), false)?, opened(port.path(), true)?);
+    let (keys, synth) = (opened(inputs[0].address().as_ref(), false)?, opened(port.path(), true)?);
     let mut thru = Thru::new(Filter::ALL, Box::new(MidiLine::new(port, Rate::Unpaced)));
     let handle = Handle::new()?;
     let of_thread = handle.clone();
@@ -135,7 +135,7 @@ fn server(policy: Scheduling, of_program: Scheduling) -> Result<Way> {
     let socket = folder.path().join("socket");
     let input = Input::open(&PortSpec::Pty(None))?;
     let port = PtyPort::open(None)?;
-    let (keys, synth) = (opened(input.path(), false)?, opened(port.path(), true)?);
+    let (keys, synth) = (opened(input.address().as_ref(), false)?, opened(port.path(), true)?);
     let sink = Box::new(MidiLine::new(port, Rate::Unpaced));
     let offered = Offered { name: "synth".to_owned(), spec: "example".to_owned(), sink };
     let named = OfferedInput { name: "keys".to_owned(), spec: "example".to_owned(), input };

@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`input`] | an input: a pseudo-terminal, a MIDI device, a serial line |
+//! | [`input`] | an input: a pseudo-terminal, a MIDI device, a serial line, a client of the sound server |
 //! | [`port_spec`] | where bytes come from or go to, as text |
 //! | [`attend`] | one thread for several inputs |
 //! | [`hubs`] | the inputs of the server, each with its listeners |
@@ -12,7 +12,8 @@
 //! The stamp of a byte is therefore later than its arrival by the delay of the driver, the wakeup
 //! latency of the thread, and the time that it was busy with other bytes; bytes that one read
 //! returned have the same stamp. On a MIDI cable bytes are 320 µs apart, so a thread of real-time
-//! priority usually reads each by itself.
+//! priority usually reads each by itself. A message of the sound server has the time of its frame, by the clock
+//! of the server's device.
 
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
@@ -22,6 +23,7 @@ use tactus_sys::SysError;
 pub mod attend;
 pub mod hubs;
 pub mod input;
+mod jack;
 pub mod port_spec;
 pub mod thru;
 

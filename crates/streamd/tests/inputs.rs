@@ -33,7 +33,7 @@ impl Scene {
 
     fn with(sink: Box<dyn Sink>) -> Self {
         let input = Input::open(&PortSpec::Pty(None)).unwrap();
-        let keys = OpenOptions::new().write(true).open(input.path()).unwrap();
+        let keys = OpenOptions::new().write(true).open(input.address()).unwrap();
         let server = Running::with_inputs([("synth", sink)], SETTINGS, [("keys", input)]);
         Self { server, keys }
     }

@@ -14,8 +14,10 @@ use common::{Running, SETTINGS, ms};
 use tactus_delivery::device_clock::DeviceClock;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_stream::{
-    BranchId, Client, Draft, Evidence, IfLate, Moment, Outcome, Receipt, StreamId, Wanted,
+    BranchId, Client, Draft, Evidence, IfLate, Kinds, Listener, Moment, Outcome, Receipt, StreamId,
+    Wanted,
 };
+use tactus_streamd::inputs;
 use tactus_streamd::sinks::jack::{Content, Jack, Ports};
 use tactus_sys::clock;
 use tactus_sys::jack::{self, Active, AudioInput, Cycle, MidiInput, Process};
@@ -94,6 +96,11 @@ fn clicks_come_out_at_their_times() {
 #[test]
 fn messages_come_out_at_their_times() {
     with_sound_server("messages");
+}
+
+#[test]
+fn messages_come_in_with_their_times() {
+    with_sound_server("messages_in");
 }
 
 /// What a recorder saw.
@@ -266,4 +273,42 @@ fn messages() {
         vec![0x90, (number % 100) as u8, (number / 100 + 1) as u8]
     });
     judge(&receipts, &found, Nanos::ZERO);
+}
+
+/// Messages of the server's own device come in again at an input of the server.
+#[test]
+#[ignore = "runs in a process with a sound server"]
+fn messages_in() {
+    let Some(client) = client("probe") else { return };
+    drop(client);
+    let input = inputs::Input::open(&inputs::PortSpec::Jack(None)).unwrap();
+    let target = input.address().split(':').next().map(str::to_owned);
+    let ports = Ports { content: Content::Midi, name: "notes".to_owned(), target };
+    let sink = Box::new(Jack::open(&ports).unwrap());
+    let server = Running::with_inputs([("notes", sink)], SETTINGS, [("keys", input)]);
+    let mut keys = Listener::connect(server.socket(), "keys", Kinds::NORMAL).unwrap();
+    let mut client = Client::connect(server.socket(), &Wanted::named("player")).unwrap();
+    let stream = client.open("notes").unwrap();
+    // The loops lock meanwhile.
+    let start = Client::now() + ms(2000);
+    for number in 0..100_u8 {
+        let due = start + GAP.saturating_mul(number.into());
+        let payload = &[0x90, number, 1];
+        let (branch, if_late) = (BranchId(0), IfLate::Deliver);
+        client.submit(&Draft { stream, branch, due, if_late, payload }).unwrap();
+    }
+    let (mut near, mut sure) = (0, 0);
+    for _ in 0..100 {
+        let receipt = client.receipt(Some(Duration::from_secs(20))).unwrap().expect("an answer");
+        if receipt.outcome != Outcome::Delivered {
+            continue;
+        }
+        sure += 1;
+        let Some(heard) = keys.message(Some(Duration::from_secs(1))).unwrap() else { continue };
+        let began = receipt.began.unwrap();
+        let off = (heard.began - began).max(began - heard.began);
+        near += u32::from(off <= CYCLE);
+    }
+    println!("{near} of {sure} within a cycle");
+    assert!(sure >= 50 && near >= sure / 2, "{near} of {sure}");
 }

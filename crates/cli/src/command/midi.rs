@@ -12,8 +12,9 @@ use crate::error::CommandResult;
 
 /// List, monitor, route and send MIDI.
 ///
-/// A port is a raw MIDI device (/dev/snd/midiC0D0), a serial line, or a pseudo-terminal: `pty` makes
-/// one and prints its other end, `pty:LINK` also makes a link to it. docs/midi.md describes what the
+/// A port is a raw MIDI device (/dev/snd/midiC0D0), a serial line, a pseudo-terminal (`pty` makes one
+/// and prints its other end, `pty:LINK` also makes a link to it), or a client of PipeWire or JACK
+/// (`jack`; `jack:CLIENT` connects it to another client). docs/midi.md describes what the
 /// time stamps mean.
 ///
 /// Example: tactus midi monitor pty:/tmp/keys

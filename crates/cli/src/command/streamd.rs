@@ -38,7 +38,7 @@ pub(crate) struct StreamdArguments {
     /// Device by the name by which programs open it; several are possible
     #[arg(long = "device", value_name = "NAME=SPEC", required = true, long_help = devices_help())]
     devices: Vec<NamedDevice>,
-    /// MIDI input by the name by which programs listen to it: pty, pty:LINK, or the path of a device; several are possible
+    /// MIDI input by the name by which programs listen to it: pty, pty:LINK, the path of a device, jack, or jack:CLIENT; several are possible
     #[arg(long = "input", value_name = "NAME=PORT")]
     inputs: Vec<NamedInput>,
     /// Policy of the threads that deliver; the thread that serves programs has the next lower priority

@@ -4,13 +4,16 @@ use std::os::fd::AsFd;
 
 use tactus_delivery::item::Moment;
 use tactus_midi::Parsed;
-use tactus_model::time::Monotonic;
+use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::poller::{Interest, Poller};
 use tactus_sys::{SysError, clock};
 
 use super::{Gone, Input};
 use crate::outlet::left;
 use crate::server::Handle;
+
+/// How often inputs are read whose end cannot be awaited.
+const LOOK: Nanos = Nanos::from_millis(500);
 
 /// What is done with what comes in. Inputs are named by their places.
 pub trait Attentive {
@@ -49,12 +52,11 @@ pub fn attend(
     attentive: &mut dyn Attentive,
 ) -> Result<EndedBy, SysError> {
     let poller = Poller::new()?;
-    let handle_key = inputs.len() as u64;
-    poller.add(handle, handle_key, Interest::READ)?;
+    poller.add(handle, inputs.len() as u64, Interest::READ)?;
     for (key, input) in (0..).zip(&*inputs) {
         poller.add(input, key, Interest::READ)?;
     }
-    let mut open = inputs.len();
+    let mut is_open = vec![true; inputs.len()];
     loop {
         let now = clock::now::<Monotonic>();
         if handle.is_ending() {
@@ -64,21 +66,27 @@ pub fn attend(
         if until.is_some_and(|until| now >= until) {
             return Ok(EndedBy::Time);
         }
-        if open == 0 && turn.is_none() {
+        if turn.is_none() && !is_open.contains(&true) {
             return Ok(EndedBy::Inputs);
         }
-        let next = turn.into_iter().chain(until).min();
-        for ready in poller.wait(next.map(|next| left(now, next).into()))? {
-            if ready.key == handle_key {
-                handle.clear();
-                continue;
+        let places = 0..inputs.len();
+        let silent = places.filter(|place| is_open[*place] && inputs[*place].ends_silently());
+        let mut ready: Vec<usize> = silent.collect();
+        let look = (!ready.is_empty()).then(|| now + LOOK);
+        let next = turn.into_iter().chain(until).chain(look).min();
+        for found in poller.wait(next.map(|next| left(now, next).into()))? {
+            match found.key as usize {
+                key if key == inputs.len() => handle.clear(),
+                place if !ready.contains(&place) => ready.push(place),
+                _ => {}
             }
-            let place = ready.key as usize;
+        }
+        for place in ready {
             let input = &mut inputs[place];
             let read = input.read(&mut |parsed| attentive.parsed(place, parsed));
             if let Err(why) = read {
                 poller.remove(input.as_fd())?;
-                open -= 1;
+                is_open[place] = false;
                 attentive.gone(place, why);
             }
         }
@@ -90,7 +98,6 @@ mod tests {
     use std::io::Write as _;
     use std::time::Duration;
 
-    use tactus_model::time::Nanos;
     use tactus_sys::pty::Pty;
 
     use super::*;
@@ -134,8 +141,10 @@ mod tests {
         (&lines[1].line).write_all(&[0xC0, 5]).unwrap();
         let handle = Handle::new().unwrap();
         let mut kept = Kept::default();
-        let until = Some(clock::now::<Monotonic>() + Nanos::from_millis(20));
-        assert_eq!(attend(&mut inputs, &handle, until, &mut kept).unwrap(), EndedBy::Time);
+        while kept.found.is_empty() {
+            let until = Some(clock::now::<Monotonic>() + Nanos::from_millis(5));
+            assert_eq!(attend(&mut inputs, &handle, until, &mut kept).unwrap(), EndedBy::Time);
+        }
         assert_eq!(kept.found, [(1, "program 1 5".to_owned())]);
         (&lines[0].line).write_all(&[100]).unwrap();
         let [first, second] = lines;

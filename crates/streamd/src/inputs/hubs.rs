@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use tactus_delivery::item::Moment;
 use tactus_midi::hub::{ListenerId, Offered, Queue};
-use tactus_midi::{Heard, Hub, Kinds, Parsed};
+use tactus_midi::{Heard, Hub, Kinds, Parsed, Problem};
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Monotonic, Nanos};
@@ -77,7 +77,7 @@ impl Inputs {
             let failed = |error| StartError::Input { name: name.clone(), error };
             let input = Input::open(port).map_err(failed)?;
             let spec = match port {
-                PortSpec::Pty(_) => format!("{port} at {}", input.path().display()),
+                PortSpec::Pty(_) | PortSpec::Jack(_) => format!("{port} at {}", input.address()),
                 PortSpec::Device(_) => port.to_string(),
             };
             offered.push(OfferedInput { name: name.clone(), spec, input });
@@ -228,8 +228,12 @@ impl Attentive for Hubs {
                 self.hubs[input].pass(&message, began, ended);
                 self.report(input);
             }
-            Parsed::Problem { .. } => {
+            Parsed::Problem { problem, began } => {
                 figures.problems.fetch_add(1, Ordering::Relaxed);
+                // The end of a note may be among what is lost.
+                if matches!(problem, Problem::Lost { .. }) {
+                    self.hubs[input].silence(began);
+                }
             }
         }
     }

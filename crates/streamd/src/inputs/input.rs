@@ -11,6 +11,7 @@ use tactus_model::time::Monotonic;
 use tactus_sys::{Errno, clock, serial_port};
 
 use super::PortSpec;
+use super::jack::JackInput;
 use crate::sinks::{PortError, PtyPort};
 
 /// Why no more messages come.
@@ -38,6 +39,7 @@ pub struct Input {
 enum Source {
     Pty(PtyPort),
     Device(File, PathBuf),
+    Jack(JackInput),
 }
 
 impl Input {
@@ -49,23 +51,24 @@ impl Input {
         let source = match spec {
             PortSpec::Pty(link) => Source::Pty(PtyPort::open(link.as_deref())?),
             PortSpec::Device(path) => Source::Device(open_device(path)?, path.clone()),
+            PortSpec::Jack(source) => Source::Jack(JackInput::open(source.as_deref())?),
         };
         Ok(Self { source, parser: Parser::default() })
     }
 
-    /// The device, or the other end of a pseudo-terminal: where programs write.
-    pub fn path(&self) -> &Path {
+    /// The device, or the other end of a pseudo-terminal, to which programs write, or the name of
+    /// the input at the sound server.
+    pub fn address(&self) -> String {
         match &self.source {
-            Source::Pty(pty) => pty.path(),
-            Source::Device(_, path) => path,
+            Source::Pty(pty) => pty.path().display().to_string(),
+            Source::Device(_, path) => path.display().to_string(),
+            Source::Jack(input) => input.name().to_owned(),
         }
     }
 
-    fn file(&self) -> &File {
-        match &self.source {
-            Source::Pty(pty) => pty.line(),
-            Source::Device(file, _) => file,
-        }
+    /// Whether its end is not seen by waiting: it is to be read now and then.
+    pub(super) const fn ends_silently(&self) -> bool {
+        matches!(self.source, Source::Jack(_))
     }
 
     /// Reads what is there, once, and passes on what it completes. Never waits.
@@ -73,8 +76,13 @@ impl Input {
     /// # Errors
     /// No more messages come. What was not complete is passed on before.
     pub fn read(&mut self, found: &mut dyn FnMut(Parsed)) -> Result<(), Gone> {
+        let mut file = match &mut self.source {
+            Source::Pty(pty) => pty.line(),
+            Source::Device(file, _) => &*file,
+            Source::Jack(input) => return input.read(&mut self.parser, found),
+        };
         let mut bytes = [0; READ_BYTES];
-        let gone = match self.file().read(&mut bytes) {
+        let gone = match file.read(&mut bytes) {
             Ok(0) => Gone::End,
             Ok(count) => {
                 let at = clock::now::<Monotonic>();
@@ -114,7 +122,11 @@ fn is_end(error: &io::Error) -> bool {
 
 impl AsFd for Input {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file().as_fd()
+        match &self.source {
+            Source::Pty(pty) => pty.line().as_fd(),
+            Source::Device(file, _) => file.as_fd(),
+            Source::Jack(input) => input.bell().as_fd(),
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use tactus_model::text;
 use tactus_stream::message::{NAME_BYTES_MOST, is_name};
 
 use crate::sink::Sink;
+use crate::sinks::jack::{Content, Jack, Ports};
 use crate::sinks::{MidiLine, Port, PortError, PtyPort, Rate, RawPort};
 
-/// A port for the bytes of a MIDI cable: `pty`, `pty:LINK`, or the path of a device.
+/// A port for MIDI: `pty`, `pty:LINK`, the path of a device, `jack`, or `jack:CLIENT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortSpec {
     /// A pseudo-terminal that is made for it. Its other end, which programs open, has a link if one
@@ -18,11 +19,16 @@ pub enum PortSpec {
     Pty(Option<PathBuf>),
     /// A raw MIDI device of ALSA (`/dev/snd/midiC0D0`), a serial line, another pseudo-terminal.
     Device(PathBuf),
+    /// A client of the sound server of this user, PipeWire or JACK, connected to the client with this
+    /// name if one is named.
+    Jack(Option<String>),
 }
 
 /// The error for a text that is not a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not a MIDI port: write pty, pty:LINK, or the path of a device{hint}")]
+#[error(
+    "`{given}` is not a MIDI port: write pty, pty:LINK, the path of a device, jack, or jack:CLIENT{hint}"
+)]
 pub struct NotAPort {
     given: String,
     hint: String,
@@ -37,6 +43,10 @@ impl PortSpec {
         Ok(match self {
             Self::Pty(link) => line.over(PtyPort::open(link.as_deref())?),
             Self::Device(path) => line.over(RawPort::open(path)?),
+            Self::Jack(target) => {
+                let (content, name) = (Content::Midi, "tactus-output".to_owned());
+                Box::new(Jack::open(&Ports { content, name, target: target.clone() })?)
+            }
         })
     }
 }
@@ -64,11 +74,15 @@ impl FromStr for PortSpec {
         match text.split_once(':') {
             None if text == "pty" => return Ok(Self::Pty(None)),
             Some(("pty", link)) if !link.is_empty() => return Ok(Self::Pty(Some(link.into()))),
+            None if text == "jack" => return Ok(Self::Jack(None)),
+            Some(("jack", client)) if !client.is_empty() => {
+                return Ok(Self::Jack(Some(client.to_owned())));
+            }
             _ if text.contains('/') && !text.contains(':') => return Ok(Self::Device(text.into())),
             _ => {}
         }
         let kind = text.split(':').next().unwrap_or_default();
-        let near = text::nearest(kind, &["pty"]);
+        let near = text::nearest(kind, &["pty", "jack"]);
         let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
         Err(NotAPort { given: text.chars().take(60).collect(), hint })
     }
@@ -80,6 +94,8 @@ impl fmt::Display for PortSpec {
             Self::Pty(None) => f.write_str("pty"),
             Self::Pty(Some(link)) => write!(f, "pty:{}", link.display()),
             Self::Device(path) => path.display().fmt(f),
+            Self::Jack(None) => f.write_str("jack"),
+            Self::Jack(Some(client)) => write!(f, "jack:{client}"),
         }
     }
 }
@@ -132,7 +148,8 @@ mod tests {
 
     #[test]
     fn inputs_have_a_name_and_a_port() {
-        for text in ["keys=pty", "keys=pty:/run/keys", "keys=/dev/snd/midiC0D0"] {
+        for text in ["keys=pty", "keys=pty:/run/keys", "keys=/dev/snd/midiC0D0", "keys=jack:synth"]
+        {
             assert_eq!(text.parse::<NamedInput>().unwrap().to_string(), text);
         }
         let said = |text: &str| text.parse::<NamedInput>().unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tactus_delivery::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
 use tactus_delivery::receipt::Outcome;
-use tactus_midi::{Filter, Message, Parsed};
+use tactus_midi::{Filter, Message, Parsed, Problem};
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 use tactus_sys::clock;
@@ -130,9 +130,16 @@ fn names(input: usize) -> (ClientId, StreamId) {
 
 impl Attentive for Thru {
     fn parsed(&mut self, input: usize, parsed: Parsed) {
-        let Parsed::Message { message, ended, .. } = parsed else {
-            self.counts.problems += 1;
-            return;
+        let (message, ended) = match parsed {
+            Parsed::Message { message, ended, .. } => (message, ended),
+            Parsed::Problem { problem, .. } => {
+                self.counts.problems += 1;
+                // The end of a note may be among what is lost.
+                if matches!(problem, Problem::Lost { .. }) {
+                    self.drop_waiting(input);
+                }
+                return;
+            }
         };
         self.counts.messages += 1;
         match self.filter.apply(&message) {
@@ -178,7 +185,7 @@ mod tests {
     fn scene(inputs: usize, filter: &str, rate: Rate) -> Scene {
         let open = |_| Input::open(&PortSpec::Pty(None)).unwrap();
         let inputs: Vec<Input> = (0..inputs).map(open).collect();
-        let write = |input: &Input| OpenOptions::new().write(true).open(input.path()).unwrap();
+        let write = |input: &Input| OpenOptions::new().write(true).open(input.address()).unwrap();
         let keys = inputs.iter().map(write).collect();
         let port = PtyPort::open(None).unwrap();
         // O_NONBLOCK

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tactus_sys::pty::Pty;
 use tactus_sys::{Errno, SysError, serial_port};
 
+use super::jack::JackError;
 use super::link::Link;
 use super::midi_line::Port;
 
@@ -59,6 +60,9 @@ pub enum PortError {
         path = .0.display()
     )]
     NotRaw(PathBuf),
+    /// The sound server.
+    #[error(transparent)]
+    Jack(#[from] JackError),
 }
 
 /// What may help.

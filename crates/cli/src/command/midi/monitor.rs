@@ -39,7 +39,7 @@ use crate::values::positive;
 /// Example: tactus midi monitor /dev/snd/midiC0D0 --kinds notes+controllers
 #[derive(Args)]
 pub(super) struct MonitorArguments {
-    /// Input: pty, pty:LINK, the path of a device, or server:INPUT; several are possible
+    /// Input: pty, pty:LINK, the path of a device, jack, jack:CLIENT, or server:INPUT; several are possible
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<Source>,
     /// Socket of the delivery server

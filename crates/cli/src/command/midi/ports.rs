@@ -53,9 +53,8 @@ pub(super) const SERVER: &str = "server:";
 /// Opens an input, and prints where programs write to a pseudo-terminal.
 pub(super) fn open_input(spec: &PortSpec, quietness: Quietness) -> CommandResult<Input> {
     let input = Input::open(spec).map_err(not_opened)?;
-    if matches!(spec, PortSpec::Pty(_)) {
-        let path = input.path().display();
-        quietness.note(format_args!("input {spec}: programs write to {path}"));
+    if matches!(spec, PortSpec::Pty(_) | PortSpec::Jack(_)) {
+        quietness.note(format_args!("input {spec}: programs write to {}", input.address()));
     }
     Ok(input)
 }

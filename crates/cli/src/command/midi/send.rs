@@ -40,7 +40,7 @@ use crate::terminal::{say, stdout};
 /// tactus midi send server:piano --file song.mid
 #[derive(Args)]
 pub(super) struct SendArguments {
-    /// Output: pty, pty:LINK, the path of a device, or server:DEVICE
+    /// Output: pty, pty:LINK, the path of a device, jack, jack:CLIENT, or server:DEVICE
     #[arg(value_name = "OUTPUT")]
     output: Output,
     /// Message to send

@@ -31,10 +31,10 @@ use crate::values::positive;
 /// Example: tactus midi thru pty:/tmp/keys /dev/snd/midiC0D0 --filter channels=1,transpose=12
 #[derive(Args)]
 pub(super) struct ThruArguments {
-    /// Input: pty, pty:LINK, or the path of a device; several are possible
+    /// Input: pty, pty:LINK, the path of a device, jack, or jack:CLIENT; several are possible
     #[arg(value_name = "INPUT", required = true, num_args = 1..)]
     inputs: Vec<PortSpec>,
-    /// Output: pty, pty:LINK, or the path of a device
+    /// Output: pty, pty:LINK, the path of a device, jack, or jack:CLIENT
     #[arg(value_name = "OUTPUT", required = true)]
     output: PortSpec,
     /// What passes, and how it is changed
