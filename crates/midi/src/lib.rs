@@ -34,4 +34,4 @@ pub use kind::{Kind, Kinds};
 pub use message::Message;
 pub use parser::{Parsed, Parser, Problem};
 pub use running_status::RunningStatus;
-pub use sounding::Sounding;
+pub use sounding::{Sounding, silence_everything};

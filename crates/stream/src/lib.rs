@@ -13,6 +13,7 @@
 //! | [`heard`] | messages of inputs as packets |
 //! | [`slot`] | items and receipts as they lie in shared memory |
 //! | [`slack`] | how early items arrive |
+//! | [`spread`] | a distribution of constant size |
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -23,6 +24,7 @@ pub mod listener;
 pub mod message;
 pub mod slack;
 pub mod slot;
+pub mod spread;
 
 pub use client::{Client, Draft, SOCKET, status};
 pub use error::{ConnectError, Ended, RequestError, SubmitError};

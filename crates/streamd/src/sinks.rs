@@ -6,6 +6,7 @@
 //! | [`midi_port`] | where those bytes go: a pseudo-terminal, a raw MIDI device |
 //! | [`jack`] | PipeWire and JACK: messages and audio |
 //! | [`datagram`] | UDP datagrams |
+//! | [`scheduled`] | UDP datagrams that the kernel holds until their times |
 //! | [`lights`] | DMX512 universes over a network |
 //! | [`sacn`], [`artnet`] | the two protocols of lights |
 
@@ -17,6 +18,7 @@ mod link;
 pub mod midi_line;
 pub mod midi_port;
 pub mod sacn;
+pub mod scheduled;
 
 pub use datagram::{Datagrams, Peer};
 pub use lights::{Lights, Universe};

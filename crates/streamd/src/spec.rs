@@ -17,6 +17,7 @@ use crate::sinks::lights::{Lights, Protocol, Universe};
 use crate::sinks::midi_line::{MidiLine, NotARate, Rate};
 use crate::sinks::midi_port::{PtyPort, RawPort};
 use crate::sinks::sacn;
+use crate::sinks::scheduled::ScheduledDatagrams;
 
 /// A device with the name by which clients open it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +60,12 @@ pub enum DeviceSpec {
         target: Option<String>,
     },
     /// Datagrams to a peer.
-    Udp(Peer),
+    Udp {
+        /// Where they go.
+        peer: Peer,
+        /// Whether the kernel holds them until their times.
+        by_kernel: bool,
+    },
     /// A universe of lights by streaming ACN.
     Sacn(Universe),
     /// A universe of lights by Art-Net.
@@ -77,7 +83,10 @@ impl DeviceSpec {
         ("midi-raw:PATH[,RATE]", "A raw MIDI device, e.g. /dev/snd/midiC0D0 (default `unpaced`)."),
         ("jack-midi[:CLIENT]", "A MIDI port at PipeWire or JACK, connected with CLIENT."),
         ("jack-audio:CHANNELS[@CLIENT]", "Audio ports at PipeWire or JACK, connected with CLIENT."),
-        ("udp:HOST:PORT", "Each item is a datagram."),
+        (
+            "udp:HOST:PORT[,txtime]",
+            "Each item is a datagram; with `txtime`, the kernel holds it until its time.",
+        ),
         ("sacn:UNIVERSE[@HOST]", "DMX512 values by streaming ACN, to a group or a host."),
         ("artnet:UNIVERSE@HOST", "DMX512 values by Art-Net."),
     ];
@@ -100,13 +109,17 @@ impl DeviceSpec {
             }
             Self::MidiRaw { path, rate } => {
                 let port = RawPort::open(path).map_err(|error| unusable(&error))?;
-                Box::new(MidiLine::new(port, *rate))
+                Box::new(MidiLine::new(port, *rate).silenced())
             }
             Self::JackMidi { target } => open_jack(name, Content::Midi, target)?,
             Self::JackAudio { channels, target } => {
                 open_jack(name, Content::Audio { channels: *channels }, target)?
             }
-            Self::Udp(peer) => {
+            Self::Udp { peer, by_kernel: true } => {
+                let to = peer.resolve().map_err(|error| unusable(&error))?;
+                Box::new(ScheduledDatagrams::open(to).map_err(|error| unusable(&error))?)
+            }
+            Self::Udp { peer, by_kernel: false } => {
                 let to = peer.resolve().map_err(|error| unusable(&error))?;
                 Box::new(Datagrams::open(to).map_err(|error| system("socket", error))?)
             }
@@ -222,7 +235,14 @@ fn parse(kind: &str, details: Option<&str>) -> Result<DeviceSpec, String> {
                 channels.ok_or_else(|| format!("write 1 to {CHANNELS_MOST} channels"))?;
             DeviceSpec::JackAudio { channels, target: client }
         }
-        "udp" => DeviceSpec::Udp(needed()?.parse().map_err(|error: NotAPeer| error.to_string())?),
+        "udp" => {
+            let (peer, by_kernel) = match needed()?.strip_suffix(",txtime") {
+                Some(peer) => (peer, true),
+                None => (needed()?, false),
+            };
+            let peer = peer.parse().map_err(|error: NotAPeer| error.to_string())?;
+            DeviceSpec::Udp { peer, by_kernel }
+        }
         "sacn" => DeviceSpec::Sacn(universe(Protocol::Sacn, needed()?)?),
         "artnet" => DeviceSpec::ArtNet(universe(Protocol::ArtNet, needed()?)?),
         _ if details.is_some() => return Err(format!("nothing follows `{kind}`")),
@@ -270,7 +290,9 @@ impl fmt::Display for DeviceSpec {
                 write!(f, "jack-audio:{channels}")?;
                 target.as_ref().map_or(Ok(()), |target| write!(f, "@{target}"))
             }
-            Self::Udp(peer) => write!(f, "udp:{peer}"),
+            Self::Udp { peer, by_kernel } => {
+                write!(f, "udp:{peer}{}", if *by_kernel { ",txtime" } else { "" })
+            }
             Self::Sacn(universe) => write!(f, "sacn:{universe}"),
             Self::ArtNet(universe) => write!(f, "artnet:{universe}"),
         }
@@ -311,6 +333,7 @@ mod tests {
             "speakers=jack-audio:2",
             "speakers=jack-audio:2@quiet",
             "peer=udp:[::1]:9000",
+            "peer=udp:localhost:9000,txtime",
             "stage=sacn:1",
             "stage=artnet:1@192.0.2.7",
         ] {

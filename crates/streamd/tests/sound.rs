@@ -26,10 +26,27 @@ use tactus_testing::{Need, skip, sound_server_configuration};
 const QUANTUM: u32 = 1024;
 const RATE: u32 = 48_000;
 
-/// A process that ends with this value.
-struct Started(Child);
+/// A sound server that is killed with this value. It uses the environment of this process.
+struct SoundServer(Child);
 
-impl Drop for Started {
+impl SoundServer {
+    fn start() -> Result<Self, String> {
+        let socket = Path::new(&std::env::var_os("XDG_RUNTIME_DIR").unwrap()).join("pipewire-0");
+        let _ = fs::remove_file(&socket);
+        let server = Command::new("pipewire").stderr(Stdio::null()).spawn();
+        let server = Self(server.map_err(|error| format!("pipewire: {error}"))?);
+        let began = Instant::now();
+        while !socket.exists() {
+            if began.elapsed() > Duration::from_secs(20) {
+                return Err("pipewire does not start".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for SoundServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -38,69 +55,54 @@ impl Drop for Started {
 
 /// Runs one of the tests below in a process whose sound server is one of its own; the libraries
 /// read the environment when the process starts.
-fn with_sound_server(test: &str) {
+fn with_own_sound_server(test: &str) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("pipewire.conf"), sound_server_configuration(QUANTUM)).unwrap();
     for file in ["client.conf", "client-rt.conf", "jack.conf"] {
         // Without it, the server or the library is missing too.
         let _ = fs::copy(Path::new("/usr/share/pipewire").join(file), folder.path().join(file));
     }
-    let command = |program: &Path| {
-        let mut command = Command::new(program);
-        for variable in ["XDG_RUNTIME_DIR", "HOME", "PIPEWIRE_CONFIG_DIR"] {
-            command.env(variable, folder.path());
-        }
-        command
-    };
-    let server = command(Path::new("pipewire")).stderr(Stdio::null()).spawn();
-    let server = match server {
-        Ok(server) => Started(server),
-        Err(error) => return skip(Need::Sound, format!("pipewire: {error}")),
-    };
-    let socket = folder.path().join("pipewire-0");
-    let began = Instant::now();
-    while !socket.exists() && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let mut run = command(&std::env::current_exe().unwrap());
+    let mut run = Command::new(std::env::current_exe().unwrap());
     run.args(["--exact", "--ignored", "--nocapture", test]);
+    for variable in ["XDG_RUNTIME_DIR", "HOME", "PIPEWIRE_CONFIG_DIR"] {
+        run.env(variable, folder.path());
+    }
     let output = run.output().unwrap();
-    drop(server);
     let (text, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{text}");
-    if let Some((_, reason)) = text.split_once(NO_LIBRARY) {
+    if let Some((_, reason)) = text.split_once(MISSING) {
         return skip(Need::Sound, reason.lines().next().unwrap_or_default());
     }
     assert!(output.status.success(), "{text}{errors}");
 }
 
-const NO_LIBRARY: &str = "no library: ";
+/// What a test prints if this machine has no sound server or no library.
+const MISSING: &str = "missing: ";
 
-/// The client of a test; `None` if this machine has no library.
-fn client(name: &str) -> Option<jack::Client> {
-    match jack::Client::open(name) {
-        Ok(client) => Some(client),
-        Err(error) => {
-            println!("{NO_LIBRARY}{error}");
-            None
-        }
-    }
+/// What is there; `None` after a line about what is missing.
+fn present<T, E: std::fmt::Display>(found: Result<T, E>) -> Option<T> {
+    found.map_err(|error| println!("{MISSING}{error}")).ok()
 }
 
 #[test]
 fn clicks_come_out_at_their_times() {
-    with_sound_server("clicks");
+    with_own_sound_server("clicks");
 }
 
 #[test]
 fn messages_come_out_at_their_times() {
-    with_sound_server("messages");
+    with_own_sound_server("messages");
+}
+
+#[test]
+fn a_sound_server_that_restarts_is_found_again() {
+    with_own_sound_server("restart");
 }
 
 #[test]
 fn messages_come_in_with_their_times() {
-    with_sound_server("messages_in");
+    with_own_sound_server("messages_in");
 }
 
 /// What a recorder saw.
@@ -240,7 +242,8 @@ fn judge(receipts: &BTreeMap<u64, Receipt>, found: &Receiver<Seen>, latency: Nan
 #[test]
 #[ignore = "runs in a process with a sound server"]
 fn clicks() {
-    let Some(client) = client("judge") else { return };
+    let Some(_server) = present(SoundServer::start()) else { return };
+    let Some(client) = present(jack::Client::open("judge")) else { return };
     let input = client.audio_input("in").unwrap();
     let name = input.name().to_owned();
     let (recorder, found) = record(client, Input::Audio(input));
@@ -263,7 +266,8 @@ fn clicks() {
 #[test]
 #[ignore = "runs in a process with a sound server"]
 fn messages() {
-    let Some(client) = client("judge") else { return };
+    let Some(_server) = present(SoundServer::start()) else { return };
+    let Some(client) = present(jack::Client::open("judge")) else { return };
     let input = client.midi_input("in").unwrap();
     let (_recorder, found) = record(client, Input::Midi(input));
     let (content, target) = (Content::Midi, Some("judge".to_owned()));
@@ -311,4 +315,35 @@ fn messages_in() {
     }
     println!("{near} of {sure} within a cycle");
     assert!(sure >= 50 && near >= sure / 2, "{near} of {sure}");
+}
+
+#[test]
+#[ignore = "runs in a process with a sound server"]
+fn restart() {
+    let Some(sound) = present(SoundServer::start()) else { return };
+    let ports = Ports { content: Content::Midi, name: "notes".to_owned(), target: None };
+    let Some(sink) = present(Jack::open(&ports)) else { return };
+    let server = Running::with([("sound", Box::new(sink))], SETTINGS);
+    let mut client = Client::connect(server.socket(), &Wanted::named("player")).unwrap();
+    let stream = client.open("sound").unwrap();
+    // Submits an item now and then until one has this outcome; each is answered.
+    let mut submit_until = |wanted: &[Outcome]| {
+        let began = Instant::now();
+        loop {
+            assert!(began.elapsed() < Duration::from_secs(60), "no {wanted:?}");
+            let (branch, if_late, due) = (BranchId(0), IfLate::Deliver, Client::now() + ms(100));
+            let draft = Draft { stream, branch, due, if_late, payload: &[0x90, 60, 1] };
+            client.submit(&draft).unwrap();
+            let receipt = client.receipt(Some(Duration::from_secs(20))).unwrap();
+            if wanted.contains(&receipt.expect("an answer").outcome) {
+                return;
+            }
+        }
+    };
+    submit_until(&[Outcome::Delivered]);
+    drop(sound);
+    submit_until(&[Outcome::Unknown, Outcome::Failed]);
+    submit_until(&[Outcome::Failed]);
+    let _sound = SoundServer::start().unwrap();
+    submit_until(&[Outcome::Delivered]);
 }

@@ -35,6 +35,17 @@ pub fn interface_index(name: &str) -> Result<u32, SysError> {
         .map_err(SysError::of("if_nametoindex"))
 }
 
+/// The name of an interface of the calling thread's namespace:
+/// [if_indextoname(3)](https://man7.org/linux/man-pages/man3/if_indextoname.3.html).
+///
+/// # Errors
+/// `ENXIO`: there is no such interface.
+#[doc(alias = "SIOCGIFNAME")]
+pub fn interface_name(index: u32) -> Result<String, SysError> {
+    rustix::net::netdevice::index_to_name(name_socket()?, index)
+        .map_err(SysError::of("if_indextoname"))
+}
+
 /// A socket for requests about interfaces of the calling thread's namespace.
 fn name_socket() -> Result<OwnedFd, SysError> {
     rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)

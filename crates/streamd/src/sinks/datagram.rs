@@ -78,6 +78,11 @@ impl fmt::Display for Peer {
     }
 }
 
+/// The address of all interfaces, of the same family.
+pub(super) fn any_like(to: SocketAddr) -> SocketAddr {
+    if to.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() }
+}
+
 /// A socket that says when each datagram left.
 pub(super) struct Sender {
     socket: DepartureSocket,
@@ -90,12 +95,7 @@ impl Sender {
     /// # Errors
     /// Those of [`DepartureSocket::bind`].
     pub(super) fn open(to: SocketAddr) -> Result<Self, SysError> {
-        let any: SocketAddr = if to.is_ipv4() {
-            (Ipv4Addr::UNSPECIFIED, 0).into()
-        } else {
-            (Ipv6Addr::UNSPECIFIED, 0).into()
-        };
-        Ok(Self { socket: DepartureSocket::bind(any)?, to })
+        Ok(Self { socket: DepartureSocket::bind(any_like(to))?, to })
     }
 
     /// Permits addresses of whole networks.
@@ -129,21 +129,21 @@ const REPORTS_MAX: usize = 1024;
 
 /// Readings of two clocks at about the same time.
 #[derive(Clone, Copy)]
-struct Clocks {
+pub(super) struct Clocks {
     before: Moment,
     real: Instant<Realtime>,
     after: Moment,
 }
 
 impl Clocks {
-    fn read() -> Self {
+    pub(super) fn read() -> Self {
         let before = now();
         Self { before, real: clock::now::<Realtime>(), after: now() }
     }
 
     /// A time stamp, no earlier than `began` and no later than these readings. `None` if it lies
     /// elsewhere: the realtime clock was set meanwhile.
-    fn monotonic(self, stamp: Instant<Realtime>, began: Moment) -> Option<Moment> {
+    pub(super) fn monotonic(self, stamp: Instant<Realtime>, began: Moment) -> Option<Moment> {
         /// How much later than the last reading a stamp may seem, as both clocks are read one
         /// after the other.
         const SLACK: Nanos = Nanos::from_micros(10);

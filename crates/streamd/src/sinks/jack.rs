@@ -20,7 +20,7 @@ use std::time::Duration;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_delivery::receipt::Evidence;
-use tactus_midi::{Message, Sounding};
+use tactus_midi::{Message, Sounding, silence_everything};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
@@ -98,6 +98,10 @@ impl Jack {
     pub fn open(ports: &Ports) -> Result<Self, JackError> {
         let connection = Connection::open(ports)?;
         let (rate, frames) = connection.rate_and_frames();
+        let owed = match ports.content {
+            Content::Midi => everything().collect(),
+            Content::Audio { .. } => VecDeque::new(),
+        };
         let cycle = Nanos::from_nanos(u64::from(frames) * 1_000_000_000 / u64::from(rate.max(1)));
         Ok(Self {
             content: ports.content,
@@ -110,7 +114,7 @@ impl Jack {
             in_flight: BTreeMap::new(),
             sounding: BTreeMap::new(),
             latest: Moment::from_nanos(0),
-            owed: VecDeque::new(),
+            owed,
             looked: now(),
             ended: Vec::new(),
         })
@@ -156,7 +160,11 @@ impl Jack {
             let gone = self.connection.take();
             self.connector.reconnect(gone);
             self.give_up(|_| true);
-            self.silence_all();
+            self.sounding.clear();
+            self.owed.clear();
+            if self.content == Content::Midi {
+                self.owed.extend(everything());
+            }
         } else {
             let looked = self.looked;
             self.give_up(|until| until < looked);
@@ -181,6 +189,16 @@ impl Jack {
         let clients: Vec<ClientId> = self.sounding.keys().copied().collect();
         clients.into_iter().for_each(|client| self.client_left(client));
     }
+}
+
+/// Ends what a connection that is gone may have left sounding.
+fn everything() -> impl Iterator<Item = Command> {
+    silence_everything().map(|message| ends(&message, Moment::from_nanos(0)))
+}
+
+/// Sends a message of the sink itself.
+fn ends(message: &Message, due: Moment) -> Command {
+    Command::Add(Entry { place: None, due, payload: message.bytes().into() })
 }
 
 impl Sink for Jack {
@@ -245,9 +263,7 @@ impl Sink for Jack {
         let Some(mut left) = self.sounding.remove(&client) else { return };
         self.sounding.values().for_each(|other| left.exclude(other));
         let due = self.latest;
-        self.owed.extend(left.silence().iter().map(|message| {
-            Command::Add(Entry { place: None, due, payload: message.bytes().into() })
-        }));
+        self.owed.extend(left.silence().iter().map(|message| ends(message, due)));
     }
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_midi::message::END_OF_EXCLUSIVE;
-use tactus_midi::{Message, RunningStatus, Sounding};
+use tactus_midi::{Message, RunningStatus, Sounding, silence_everything};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
@@ -190,6 +190,13 @@ impl<P: Port> MidiLine<P> {
     #[must_use]
     pub fn with_running_status(mut self) -> Self {
         self.running = Some(RunningStatus::default());
+        self
+    }
+
+    /// Ends first what a server that was killed may have left sounding.
+    #[must_use]
+    pub fn silenced(mut self) -> Self {
+        self.owed.extend(silence_everything().map(Content::Message));
         self
     }
 

@@ -1,10 +1,13 @@
 //! When the kernel received or sent a datagram: `SO_TIMESTAMPNS` and `SO_TIMESTAMPING`
 //! ([timestamping](https://www.kernel.org/doc/html/latest/networking/timestamping.html)).
 
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
-use tactus_model::time::{Instant, Realtime};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use tactus_model::time::{Instant, Realtime, Tai};
 
 use crate::error::{Errno, SysError};
 use crate::timespec::nanos;
@@ -101,7 +104,45 @@ impl DepartureSocket {
     /// `EAGAIN`: the buffer of the socket is full. `ENETUNREACH`: there is no route. See
     /// [sendto(2)](https://man7.org/linux/man-pages/man2/sendto.2.html).
     pub fn send_to(&mut self, datagram: &[u8], to: SocketAddr) -> Result<Option<u32>, SysError> {
-        match self.socket.send_to(datagram, to) {
+        let sent = self.socket.send_to(datagram, to);
+        self.sent(sent.map_err(|error| of_io("sendto", &error)))
+    }
+
+    /// Lets [`Self::send_to_at`] say when datagrams leave.
+    ///
+    /// # Errors
+    /// `ENOPROTOOPT`: the kernel is older than 4.19.
+    #[doc(alias = "SO_TXTIME")]
+    pub fn allow_send_times(&self) -> Result<(), SysError> {
+        let value = libc::sock_txtime { clockid: libc::CLOCK_TAI, flags: 0 };
+        set(&self.socket, libc::SO_TXTIME, value)
+    }
+
+    /// Like [`Self::send_to`], for a datagram that is to leave at a time. Only the queueing
+    /// discipline [tc-etf(8)](https://man7.org/linux/man-pages/man8/tc-etf.8.html) of the
+    /// interface heeds the time; without it, the datagram leaves at once.
+    ///
+    /// # Errors
+    /// As above.
+    #[doc(alias = "SCM_TXTIME")]
+    pub fn send_to_at(
+        &mut self,
+        datagram: &[u8],
+        to: SocketAddr,
+        at: Instant<Tai>,
+    ) -> Result<Option<u32>, SysError> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(TxTime(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::TxTime(at.as_nanos()));
+        let parts = [IoSlice::new(datagram)];
+        let flags = SendFlags::empty();
+        let sent = rustix::net::sendmsg_addr(&self.socket, &to, &parts, &mut control, flags);
+        self.sent(sent.map_err(SysError::of("sendmsg")))
+    }
+
+    /// Counts a datagram as the kernel does.
+    fn sent(&mut self, sent: Result<usize, SysError>) -> Result<Option<u32>, SysError> {
+        match sent {
             Ok(_) => {
                 let number = self.next;
                 self.next = number.map(|number| number.wrapping_add(1));
@@ -110,7 +151,7 @@ impl DepartureSocket {
             Err(error) => {
                 // Kernels differ in whether they count a datagram that was not sent.
                 self.number_from_zero();
-                Err(of_io("sendto", &error))
+                Err(error)
             }
         }
     }
@@ -174,8 +215,9 @@ fn of_io(call: &'static str, error: &std::io::Error) -> SysError {
     SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
-fn set(socket: &UdpSocket, option: libc::c_int, value: libc::c_int) -> Result<(), SysError> {
-    // SAFETY: the option's value is a live int of the given size.
+/// Sets an option whose value is a `T`: an int, or the structure that the option has.
+fn set<T: Copy>(socket: &UdpSocket, option: libc::c_int, value: T) -> Result<(), SysError> {
+    // SAFETY: the option's value is a live value of the given size, which the kernel only reads.
     let returned = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -218,6 +218,17 @@ fn a_line_that_ends_silences_everything() {
 }
 
 #[test]
+fn a_line_ends_first_what_a_killed_server_has_left() {
+    let port = Simulated::new();
+    let mut line = port.line(Rate::MIDI).silenced();
+    assert!(line.next_turn().is_some());
+    assert_eq!(run(&mut line, SECOND), []);
+    assert_eq!(port.bytes().len(), 16 * 3 * 3);
+    assert!(line.ready_from() <= port.now());
+    assert_eq!(taken(line.hand_over(&item(1, 0, &[0x90, 60, 9]))), Some(true));
+}
+
+#[test]
 fn items_for_a_device_that_is_gone_fail() {
     let port = Simulated::new();
     let mut line = port.line(Rate::MIDI);
