@@ -283,9 +283,8 @@ fn messages() {
 #[test]
 #[ignore = "runs in a process with a sound server"]
 fn messages_in() {
-    let Some(client) = client("probe") else { return };
-    drop(client);
-    let input = inputs::Input::open(&inputs::PortSpec::Jack(None)).unwrap();
+    let Some(_server) = present(SoundServer::start()) else { return };
+    let Some(input) = present(inputs::Input::open(&inputs::PortSpec::Jack(None))) else { return };
     let target = input.address().split(':').next().map(str::to_owned);
     let ports = Ports { content: Content::Midi, name: "notes".to_owned(), target };
     let sink = Box::new(Jack::open(&ports).unwrap());
