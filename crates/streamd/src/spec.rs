@@ -325,6 +325,7 @@ mod tests {
     fn a_device_has_a_text_and_bad_ones_are_explained() {
         for text in [
             "null=measure",
+            "piano-1=measure",
             "synth=midi-pty:31250",
             "synth=midi-pty:unpaced,link=/run/tactus/synth",
             "synth=midi-raw:/dev/snd/midiC0D0,unpaced",

@@ -120,11 +120,6 @@ impl Jack {
         })
     }
 
-    /// Xruns since the connection was made: cycles that were not ready in time.
-    pub fn xruns(&self) -> u64 {
-        self.connection.as_ref().map_or(0, Connection::xruns)
-    }
-
     /// How long an item plays.
     fn length(&self, payload: &[u8]) -> Nanos {
         match self.content {
@@ -270,6 +265,9 @@ impl Sink for Jack {
 /// Silences messages; audio is cut.
 impl Drop for Jack {
     fn drop(&mut self) {
+        if self.content != Content::Midi {
+            return;
+        }
         self.silence_all();
         for _ in 0..LAST_STEPS {
             self.turn();

@@ -100,10 +100,6 @@ impl Connection {
         self.active.client().name()
     }
 
-    pub(super) fn xruns(&self) -> u64 {
-        self.active.xruns()
-    }
-
     pub(super) fn is_shut_down(&self) -> bool {
         self.active.is_shut_down()
     }
