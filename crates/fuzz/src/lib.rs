@@ -36,7 +36,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -54,6 +54,7 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "fifo", seeds: fifo::message_seeds, run: fifo::message },
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
     Target { name: "midi", seeds: midi::seeds, run: midi::run },
+    Target { name: "midi_file", seeds: midi::file_seeds, run: midi::read_file },
 ];
 
 /// The target with this name.

@@ -13,7 +13,9 @@
 mod connection;
 mod device;
 mod error;
+pub mod inputs;
 mod measure;
+pub mod outlet;
 mod queue;
 mod ration;
 pub mod server;

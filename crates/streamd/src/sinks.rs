@@ -23,7 +23,7 @@ pub mod scheduled;
 pub use datagram::{Datagrams, Peer};
 pub use lights::{Lights, Universe};
 pub use midi_line::{MidiLine, Port, Rate};
-pub use midi_port::{PtyPort, RawPort};
+pub use midi_port::{PortError, PtyPort, RawPort};
 
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Moment;

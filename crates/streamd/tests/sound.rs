@@ -14,8 +14,10 @@ use common::{Running, SETTINGS, ms};
 use tactus_delivery::device_clock::DeviceClock;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_stream::{
-    BranchId, Client, Draft, Evidence, IfLate, Moment, Outcome, Receipt, StreamId, Wanted,
+    BranchId, Client, Draft, Evidence, IfLate, Kinds, Listener, Moment, Outcome, Receipt, StreamId,
+    Wanted,
 };
+use tactus_streamd::inputs;
 use tactus_streamd::sinks::jack::{Content, Jack, Ports};
 use tactus_streamd::{Pace, Settings};
 use tactus_sys::clock;
@@ -97,6 +99,11 @@ fn messages_come_out_at_their_times() {
 #[test]
 fn a_sound_server_that_restarts_is_found_again() {
     with_own_sound_server("restart");
+}
+
+#[test]
+fn messages_come_in_with_their_times() {
+    with_own_sound_server("messages_in");
 }
 
 /// What a recorder saw.
@@ -275,6 +282,48 @@ fn messages() {
         vec![0x90, (number % 100) as u8, (number / 100 + 1) as u8]
     });
     judge(&receipts, &found, Nanos::ZERO);
+}
+
+/// Messages of the server's own device come in again at an input of the server.
+#[test]
+#[ignore = "runs in a process with a sound server"]
+fn messages_in() {
+    let Some(_server) = present(SoundServer::start()) else { return };
+    let Some(input) = present(inputs::Input::open(&inputs::PortSpec::Jack(None))) else { return };
+    let target = input.address().split(':').next().map(str::to_owned);
+    let ports = Ports { content: Content::Midi, name: "notes".to_owned(), target };
+    let sink = Box::new(Jack::open(&ports).unwrap());
+    let server = Running::with_inputs([("notes", sink)], SETTINGS, [("keys", input)]);
+    let mut keys = Listener::connect(server.socket(), "keys", Kinds::NORMAL).unwrap();
+    let mut client = Client::connect(server.socket(), &Wanted::named("player")).unwrap();
+    let stream = client.open("notes").unwrap();
+    // The loops lock meanwhile.
+    let start = Client::now() + ms(2000);
+    for number in 0..100_u8 {
+        let due = start + GAP.saturating_mul(number.into());
+        let payload = &[0x90, number, 1];
+        let (branch, if_late) = (BranchId(0), IfLate::Deliver);
+        client.submit(&Draft { stream, branch, due, if_late, payload }).unwrap();
+    }
+    let answers = (0..100).map(|_| client.receipt(Some(Duration::from_secs(20))).unwrap());
+    let receipts: Vec<Receipt> = answers.map(|receipt| receipt.expect("an answer")).collect();
+    let mut began = BTreeMap::new();
+    while let Some(heard) = keys.message(Some(Duration::from_secs(1))).unwrap() {
+        // A device that begins ends first what may still sound.
+        if let [0x90, number, 1] = heard.message.bytes() {
+            began.insert(u64::from(*number), heard.began);
+        }
+    }
+    let sure = receipts.iter().filter(|receipt| receipt.outcome == Outcome::Delivered).count();
+    let is_near = |receipt: &&Receipt| {
+        let (Some(left), Some(came)) = (receipt.began, began.get(&receipt.sequence)) else {
+            return false;
+        };
+        (*came - left).max(left - *came) <= CYCLE
+    };
+    let near = receipts.iter().filter(is_near).count();
+    println!("{near} of {sure} within a cycle");
+    assert!(sure >= 50 && near >= sure / 2, "{near} of {sure}");
 }
 
 #[test]

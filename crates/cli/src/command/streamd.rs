@@ -9,6 +9,7 @@ use tactus_model::format;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_stream::{DeviceInfo, SOCKET};
+use tactus_streamd::inputs::{Inputs, NamedInput};
 use tactus_streamd::{DeviceSpec, NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
 use tactus_sys::process::effective_user;
 
@@ -37,6 +38,9 @@ pub(crate) struct StreamdArguments {
     /// Device by the name by which programs open it; several are possible
     #[arg(long = "device", value_name = "NAME=SPEC", required = true, long_help = devices_help())]
     devices: Vec<NamedDevice>,
+    /// MIDI input by the name by which programs listen to it: pty, pty:LINK, the path of a device, jack, or jack:CLIENT; several are possible
+    #[arg(long = "input", value_name = "NAME=PORT")]
+    inputs: Vec<NamedInput>,
     /// Policy of the threads that deliver; the thread that serves programs has the next lower priority
     #[arg(long, value_name = "POLICY", default_value = "fifo:80")]
     policy: Scheduling,
@@ -74,10 +78,17 @@ fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
 }
 
 pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
-    let StreamdArguments { socket, devices, policy, horizon, spin, quietness } = arguments;
+    let StreamdArguments { socket, devices, inputs, policy, horizon, spin, quietness } = arguments;
     let settings = Settings { pace: Pace { policy, spin }, horizon };
     let options = Options { socket: socket.clone(), devices, settings };
-    let (server, is_activated) = tactus_streamd::start(options).map_err(not_started)?;
+    let (mut server, is_activated) = tactus_streamd::start(options).map_err(not_started)?;
+    if !inputs.is_empty() {
+        let inputs = Inputs::open(&inputs, policy).map_err(not_started)?;
+        for input in inputs.status() {
+            quietness.note(format_args!("input {}: {}", input.name, input.spec));
+        }
+        server = server.with_inputs(inputs);
+    }
     let handle = server.handle();
     signals::on_interrupt(move |_| handle.end())?;
     for shortfall in server.shortfalls() {
@@ -96,7 +107,9 @@ pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
 
 fn not_started(error: StartError) -> CommandError {
     let kind = match error {
-        StartError::NameTaken(_) | StartError::Devices { .. } => tactus_app::ErrorKind::Usage,
+        StartError::NameTaken(_) | StartError::InputNameTaken(_) | StartError::Devices { .. } => {
+            tactus_app::ErrorKind::Usage
+        }
         _ => tactus_app::ErrorKind::Unavailable,
     };
     let hint = match &error {

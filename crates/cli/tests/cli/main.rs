@@ -14,6 +14,7 @@ mod judged;
 mod killed;
 mod lab;
 mod lint;
+mod midi;
 mod model;
 mod need;
 mod qosd;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_midi::message::END_OF_EXCLUSIVE;
-use tactus_midi::{Message, Sounding, silence_everything};
+use tactus_midi::{Message, RunningStatus, Sounding, silence_everything};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
@@ -103,13 +103,15 @@ const RETRY_STUCK: Nanos = Nanos::from_millis(25);
 /// How often, every millisecond, a line that ends tries to silence everything.
 const LAST_TRIES: u32 = 200;
 
-/// Sends messages on a cable, each with its status byte, and never begins one before the one
+/// Sends messages on a cable, usually each with its status byte, and never begins one before the one
 /// before it has ended.
 ///
 /// It follows what each client lets sound, and ends that when the client leaves.
 pub struct MidiLine<P: Port> {
     port: P,
     byte: Nanos,
+    /// Leaves out status bytes, if so.
+    running: Option<RunningStatus>,
     sounding: BTreeMap<ClientId, Sounding>,
     /// What is on the line.
     current: Option<Sending>,
@@ -172,6 +174,7 @@ impl<P: Port> MidiLine<P> {
         Self {
             port,
             byte: rate.byte(),
+            running: None,
             sounding: BTreeMap::new(),
             current: None,
             owed: VecDeque::new(),
@@ -180,6 +183,14 @@ impl<P: Port> MidiLine<P> {
             full: None,
             tried: Moment::from_nanos(0),
         }
+    }
+
+    /// The same line with running status: it sends up to a third fewer bytes, and who begins to
+    /// listen later understands nothing until the next status byte.
+    #[must_use]
+    pub fn with_running_status(mut self) -> Self {
+        self.running = Some(RunningStatus::default());
+        self
     }
 
     /// Ends first what a server that was killed may have left sounding.
@@ -218,7 +229,15 @@ impl<P: Port> MidiLine<P> {
 
     /// Writes as much as may be written now.
     fn write(&mut self, sending: &mut Sending) -> Progress {
-        let rest = &sending.content.bytes()[sending.written..];
+        let bytes = sending.content.bytes();
+        let mut running = self.running.clone();
+        let begin = match (&sending.content, &mut running) {
+            (Content::Message(message), Some(running)) if sending.written == 0 => {
+                bytes.len() - running.encode(message).len()
+            }
+            _ => sending.written,
+        };
+        let rest = &bytes[begin..];
         let most = if self.byte == Nanos::ZERO { rest.len() } else { rest.len().min(PART) };
         let before = self.port.now();
         match self.port.write(&rest[..most]) {
@@ -231,7 +250,8 @@ impl<P: Port> MidiLine<P> {
                 let is_whole = written == rest.len();
                 self.full = None;
                 self.free = before + self.byte.saturating_mul(written as u64);
-                sending.written += written;
+                sending.written = begin + written;
+                self.running = running;
                 if is_whole { Progress::Whole } else { Progress::Part }
             }
             Err(_) => {
@@ -253,6 +273,8 @@ impl<P: Port> MidiLine<P> {
 
     fn broken(&mut self, sending: Sending) {
         let is_open = sending.is_open_exclusive();
+        // The receiver may have a part of it.
+        self.running = self.running.take().map(|_| RunningStatus::default());
         match sending.place {
             // Nobody else ends what a client has left.
             None => self.owed.push_front(sending.content),

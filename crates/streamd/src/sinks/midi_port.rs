@@ -9,6 +9,7 @@ use std::time::Duration;
 use tactus_sys::pty::Pty;
 use tactus_sys::{Errno, SysError, serial_port};
 
+use super::jack::JackError;
 use super::link::Link;
 use super::midi_line::Port;
 
@@ -53,6 +54,15 @@ pub enum PortError {
     /// The file is no device.
     #[error("{} is not a character device; raw MIDI devices are /dev/snd/midiC*D*", .0.display())]
     NotADevice(PathBuf),
+    /// The file is a terminal that changes bytes, or keeps them until the end of a line.
+    #[error(
+        "{path} is a terminal that changes bytes; fix: stty -F {path} raw -echo",
+        path = .0.display()
+    )]
+    NotRaw(PathBuf),
+    /// The sound server.
+    #[error(transparent)]
+    Jack(#[from] JackError),
 }
 
 /// What may help.
@@ -88,6 +98,11 @@ impl PtyPort {
     /// The other end.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Our end.
+    pub(crate) const fn line(&self) -> &File {
+        &self.pty.line
     }
 }
 

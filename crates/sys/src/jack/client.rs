@@ -249,6 +249,11 @@ impl<P: Process> Active<P> {
         self.ports(prefix, MIDI, IS_INPUT)
     }
 
+    /// The outputs for messages whose full names begin with `prefix`.
+    pub fn midi_outputs(&self, prefix: &str) -> Vec<String> {
+        self.ports(prefix, MIDI, IS_OUTPUT)
+    }
+
     fn ports(&self, prefix: &str, kind: &CStr, flags: c_ulong) -> Vec<String> {
         let Client { raw, library, .. } = *self.client;
         // SAFETY: the client is open; without a pattern for names, all ports are returned.

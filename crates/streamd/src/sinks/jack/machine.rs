@@ -30,6 +30,9 @@ pub enum JackError {
         /// The ports to connect.
         needed: usize,
     },
+    /// The client to listen to has no output.
+    #[error("`{0}` has no output for messages")]
+    Source(String),
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
