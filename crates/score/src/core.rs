@@ -13,7 +13,7 @@ use tactus_model::time::Nanos;
 
 use crate::beat::Beat;
 use crate::draft::{Draft, Output, Written};
-use crate::error::{Fault, Problem, STEPS};
+use crate::error::{BRANCHES, Fault, Problem, STEPS};
 use crate::score::{Input, Recorded, StreamInfo};
 use crate::tempo::{TempoError, TempoMap};
 use crate::time::Time;
@@ -43,8 +43,6 @@ pub(crate) struct Core {
     next_task: u64,
     next_sleep: u64,
     next_item: u64,
-    /// What happened at the present time.
-    steps: u32,
 }
 
 /// Several tasks of one name, which are cut together.
@@ -52,6 +50,8 @@ pub(crate) struct Branch {
     pub(crate) name: String,
     /// How often it was cut.
     epoch: u32,
+    /// How many steps it made at a time, the last at which it made any.
+    steps: (Time, u32),
     /// The ends of notes, in their order, with the stream and the beginning of the note.
     endings: BTreeMap<(Time, u64), Ending>,
 }
@@ -83,10 +83,10 @@ struct State {
 
 /// Notices that something other than logical time wakes a task.
 #[derive(Default)]
-pub(crate) struct Foreign(AtomicBool);
+struct Foreign(AtomicBool);
 
 impl Foreign {
-    pub(crate) fn get(&self) -> bool {
+    fn is_woken(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -136,13 +136,16 @@ impl std::fmt::Debug for Core {
 
 impl Core {
     /// The number of the branch of this name, which may be new.
-    pub(crate) fn branch(&mut self, name: &str) -> usize {
+    pub(crate) fn branch(&mut self, name: &str) -> Result<usize, Problem> {
         let found = self.branches.iter().position(|branch| branch.name == name);
-        found.unwrap_or_else(|| {
-            let name = name.to_owned();
-            self.branches.push(Branch { name, epoch: 0, endings: BTreeMap::new() });
+        if found.is_none() && self.branches.len() >= BRANCHES {
+            return Err(Problem::Branches);
+        }
+        Ok(found.unwrap_or_else(|| {
+            let (name, steps) = (name.to_owned(), (Time::START, 0));
+            self.branches.push(Branch { name, epoch: 0, steps, endings: BTreeMap::new() });
             self.branches.len() - 1
-        })
+        }))
     }
 
     pub(crate) fn spawn(&mut self, branch: usize, program: Program) {
@@ -208,9 +211,7 @@ impl Core {
         let is_due = |at: Time| at <= horizon && at < Time::NEVER;
         let first = self.agenda.first_entry().filter(|first| is_due(first.key().at))?;
         let (place, entry) = first.remove_entry();
-        if place.at > self.now {
-            (self.now, self.steps) = (place.at, 0);
-        }
+        self.now = self.now.max(place.at);
         Some(match (place.who, entry) {
             (_, Entry::End(branch, epoch)) => Due::End(branch, epoch),
             (_, Entry::Input(recorded)) => Due::Input(recorded),
@@ -223,12 +224,10 @@ impl Core {
     }
 
     /// Takes the program of a task out to run it.
-    pub(crate) fn lend(&mut self, id: u64) -> Option<(Running, Waker, Arc<Foreign>)> {
-        self.steps = self.steps.saturating_add(1);
+    pub(crate) fn lend(&mut self, id: u64) -> Option<(Running, Waker)> {
         let task = self.tasks.get_mut(&id)?;
         task.sleeps -= 1;
-        let foreign = Arc::clone(&task.waker);
-        Some((task.future.take()?, Waker::from(Arc::clone(&foreign)), foreign))
+        Some((task.future.take()?, Waker::from(Arc::clone(&task.waker))))
     }
 
     /// Puts it back.
@@ -246,25 +245,30 @@ impl Core {
         self.faults.extend(fault);
     }
 
-    pub(crate) fn awaits_time(&self, id: u64) -> bool {
-        self.tasks.get(&id).is_some_and(|task| task.sleeps > 0)
+    /// Why a task cannot wait, if that is so.
+    pub(crate) fn pause(&mut self, id: u64) -> Option<Problem> {
+        let task = self.tasks.get(&id)?;
+        if task.waker.is_woken() || task.sleeps == 0 {
+            return Some(Problem::Awaits);
+        }
+        self.step(task.branch).err()
     }
 
-    pub(crate) const fn has_worked_too_much(&self) -> bool {
-        self.steps > STEPS
-    }
-
-    /// Counts something that a task does.
-    pub(crate) const fn step(&mut self) -> Result<(), Problem> {
-        self.steps = self.steps.saturating_add(1);
-        if self.has_worked_too_much() { Err(Problem::Steps) } else { Ok(()) }
+    /// Counts something that a branch does.
+    pub(crate) fn step(&mut self, branch: usize) -> Result<(), Problem> {
+        let (at, steps) = &mut self.branches[branch].steps;
+        if *at < self.now {
+            (*at, *steps) = (self.now, 0);
+        }
+        *steps = steps.saturating_add(1);
+        if *steps > STEPS { Err(Problem::Steps) } else { Ok(()) }
     }
 
     /// Writes an item, and the end of a note.
     pub(crate) fn play(&mut self, id: u64, draft: Draft) -> Result<(), Problem> {
-        self.step()?;
         let Some(task) = self.tasks.get(&id) else { return Ok(()) };
         let (branch, ends) = (task.branch, task.ends);
+        self.step(branch)?;
         let Draft { stream, payload, at, if_late, ending, label } = draft;
         let due = at.unwrap_or(self.now);
         // A cut that was decided takes what comes after its time.

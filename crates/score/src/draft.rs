@@ -28,7 +28,9 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// It is not one whole MIDI message.
-    #[error("{0:02x?} is not one whole MIDI message: keys, velocities and values are 0 to 127, channels 0 to 15")]
+    #[error(
+        "{0:02x?} is not one whole MIDI message: keys, velocities and values are 0 to 127, channels 0 to 15"
+    )]
     NotAMessage(Box<[u8]>),
     /// There is no such channel.
     #[error("DMX channel {0} does not exist: channels are 1 to {DMX_CHANNELS}")]

@@ -4,8 +4,11 @@ use crate::draft::Unfit;
 use crate::tempo::TempoError;
 use crate::time::Time;
 
-/// The most steps of all tasks at one logical time: resumptions, items and new tasks.
+/// The most steps of a branch at one logical time: waits, items, new tasks and cuts.
 pub const STEPS: u32 = 100_000;
+
+/// The most branches of a score.
+pub const BRANCHES: usize = 1 << 10;
 
 /// Why a task cannot go on. Tasks pass it on by `?`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -17,8 +20,11 @@ pub enum Problem {
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// Too much happens at one logical time.
-    #[error("{STEPS} steps at one logical time: the task loops without awaiting a later time")]
+    #[error("{STEPS} steps at one logical time: the branch loops without awaiting a later time")]
     Steps,
+    /// A branch more than there may be.
+    #[error("the score has {BRANCHES} branches, the most that it may have")]
+    Branches,
     /// The task waits, but not for logical time.
     #[error("the task awaits something other than logical time, or was woken by it")]
     Awaits,

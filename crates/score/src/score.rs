@@ -99,13 +99,17 @@ impl Score {
     }
 
     /// Adds a task in the branch of this name. It begins at [`Time::START`].
-    pub fn spawn<F>(&self, branch: &str, program: F)
+    ///
+    /// # Errors
+    /// Fails if there are too many branches.
+    pub fn spawn<F>(&self, branch: &str, program: F) -> Result<(), Problem>
     where
         F: AsyncFnOnce(Task) -> Result<(), Problem> + 'static,
     {
         let mut core = self.core.borrow_mut();
-        let branch = core.branch(branch);
+        let branch = core.branch(branch)?;
         core.spawn(branch, program_of(&self.core, branch, program));
+        Ok(())
     }
 
     /// Starts a task in the branch of this name for each input: `reaction` after the input
@@ -113,12 +117,15 @@ impl Score {
     ///
     /// A performance runs its tasks at most half of the reaction time ahead; the other half is for
     /// the way of the input. An input that takes longer acts as early as possible, and is counted.
-    pub fn react<F>(&self, branch: &str, reaction: Nanos, program: F) -> usize
+    ///
+    /// # Errors
+    /// Fails if there are too many branches.
+    pub fn react<F>(&self, branch: &str, reaction: Nanos, program: F) -> Result<usize, Problem>
     where
         F: AsyncFn(Task, Input) -> Result<(), Problem> + 'static,
     {
         let mut core = self.core.borrow_mut();
-        let branch = core.branch(branch);
+        let branch = core.branch(branch)?;
         let program = Rc::new(program);
         let shared = Rc::clone(&self.core);
         let start = move |input: Input| {
@@ -126,7 +133,7 @@ impl Score {
             program_of(&shared, branch, async move |task: Task| program(task, input).await)
         };
         core.reactions.push(Reaction { branch, time: reaction, start: Rc::new(start) });
-        core.reactions.len() - 1
+        Ok(core.reactions.len() - 1)
     }
 
     /// The shortest reaction time; `None` if the score takes no inputs.
@@ -218,15 +225,15 @@ impl Score {
 
     fn resume(&self, id: u64) {
         // The program is out of the core while it runs, because it uses the core.
-        let Some((mut future, waker, woken)) = self.core.borrow_mut().lend(id) else { return };
+        let Some((mut future, waker)) = self.core.borrow_mut().lend(id) else { return };
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
         let mut core = self.core.borrow_mut();
         let problem = match polled {
-            Poll::Ready(Ok(())) => None,
-            Poll::Ready(Err(problem)) => Some(problem),
-            Poll::Pending if woken.get() || !core.awaits_time(id) => Some(Problem::Awaits),
-            Poll::Pending if core.has_worked_too_much() => Some(Problem::Steps),
-            Poll::Pending => return core.keep(id, future),
+            Poll::Ready(result) => result.err(),
+            Poll::Pending => match core.pause(id) {
+                None => return core.keep(id, future),
+                problem => problem,
+            },
         };
         core.remove(id, problem);
         drop(core);

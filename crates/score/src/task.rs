@@ -67,14 +67,14 @@ impl Task {
     /// Adds a task in the branch of this name, which begins now.
     ///
     /// # Errors
-    /// Fails after [too much](crate::error::STEPS) at one time.
+    /// Fails if there are too many branches, or after [too much](crate::error::STEPS) at one time.
     pub fn spawn<F>(&self, branch: &str, program: F) -> Result<(), Problem>
     where
         F: AsyncFnOnce(Self) -> Result<(), Problem> + 'static,
     {
         let mut core = self.core.borrow_mut();
-        core.step()?;
-        let branch = core.branch(branch);
+        core.step(self.branch)?;
+        let branch = core.branch(branch)?;
         core.spawn(branch, program_of(&self.core, branch, program));
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Task {
     /// Fails if there is no such branch.
     pub fn cut(&self, branch: &str, at: Time) -> Result<(), Problem> {
         let mut core = self.core.borrow_mut();
-        core.step()?;
+        core.step(self.branch)?;
         core.cut(branch, at)
     }
 
