@@ -13,6 +13,7 @@
 //! | [`draft`] | what programs write |
 //! | [`perform`] | running a score ahead of a clock, and handing over what it writes |
 //! | [`rehearsal`] | performances in virtual time |
+//! | [`table`] | receipts as a table |
 //! | [`error`] | what goes wrong in programs |
 //!
 //! **Deterministic.** Tasks run in the order of (logical time, task, sequence), and an input acts at
@@ -27,6 +28,7 @@ pub mod error;
 pub mod perform;
 pub mod rehearsal;
 pub mod score;
+pub mod table;
 pub mod task;
 pub mod tempo;
 pub mod time;
@@ -35,9 +37,10 @@ pub mod timeline;
 pub use beat::{Beat, beat};
 pub use draft::{Bytes, Dmx, Draft, Midi};
 pub use error::{Fault, Problem};
-pub use perform::{Lead, Performance};
+pub use perform::{Lead, Performance, Played};
 pub use rehearsal::rehearse;
 pub use score::{Input, Recorded, Score};
+pub use table::Row;
 pub use task::Task;
 pub use tempo::{Tempo, TempoError, TempoMap, bpm};
 pub use time::Time;

@@ -22,7 +22,9 @@ use crate::time::Time;
 pub enum Lead {
     /// So far.
     Fixed(Nanos),
-    /// As far as the host has measured that it must; [`UNMEASURED`] until then.
+    /// As far as was measured to be necessary: for the way to the device, which the host reports,
+    /// and twice the latest that [`Performance::step`] was called in the last minute.
+    /// [`UNMEASURED`] before the first measurement.
     Measured,
 }
 
@@ -97,8 +99,38 @@ pub struct Totals {
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Inputs.
     pub inputs: u64,
-    /// Those that came too late for their reaction time.
+    /// Those that came too late for their reaction time, or beyond [`INPUTS`](crate::score::INPUTS).
     pub late_inputs: u64,
+}
+
+/// How late the performance was called, at the worst.
+#[derive(Debug, Default)]
+struct Lateness {
+    /// When the next call was to come.
+    planned: Option<Moment>,
+    /// When the present period began.
+    since: Option<Moment>,
+    present: Nanos,
+    last: Nanos,
+}
+
+/// How long a late call is remembered, at least.
+const REMEMBERED: Nanos = Nanos::from_secs(30);
+
+impl Lateness {
+    fn called(&mut self, now: Moment) {
+        let since = *self.since.get_or_insert(now);
+        if now - since >= REMEMBERED {
+            self.since = Some(now);
+            self.last = std::mem::take(&mut self.present);
+        }
+        let late = self.planned.map_or(Nanos::ZERO, |planned| now - planned);
+        self.present = self.present.max(late);
+    }
+
+    fn worst(&self) -> Nanos {
+        self.present.max(self.last)
+    }
 }
 
 /// A score that is performed.
@@ -112,6 +144,8 @@ pub struct Performance {
     pending: BTreeMap<(Time, u64), Written>,
     /// What has no receipt yet, by its number at the host.
     sent: HashMap<u64, Written>,
+    lateness: Lateness,
+    present_lead: Nanos,
     totals: Totals,
     transcript: Option<String>,
 }
@@ -125,6 +159,8 @@ impl Performance {
             origin,
             pending: BTreeMap::new(),
             sent: HashMap::new(),
+            lateness: Lateness::default(),
+            present_lead: Nanos::ZERO,
             totals: Totals::default(),
             transcript: None,
         }
@@ -162,12 +198,19 @@ impl Performance {
         self.score.take_faults()
     }
 
-    /// How far ahead the score runs. A reaction to an input needs half of its time for the way of
+    /// How far ahead the score runs at present.
+    pub const fn present_lead(&self) -> Nanos {
+        self.present_lead
+    }
+
+    /// How far ahead the score may run. A reaction to an input needs half of its time for the way of
     /// the input.
     fn lead(&self, needed: Option<Nanos>) -> Nanos {
         let wanted = match self.lead {
             Lead::Fixed(lead) => lead,
-            Lead::Measured => needed.map_or(UNMEASURED, |needed| needed.max(LEAST)),
+            Lead::Measured => needed.map_or(UNMEASURED, |needed| {
+                (needed + self.lateness.worst().saturating_mul(2)).max(LEAST)
+            }),
         };
         let reaction = self.score.reaction();
         let half = reaction.map(|reaction| Nanos::from_nanos(reaction.as_nanos() / 2));
@@ -179,7 +222,9 @@ impl Performance {
     /// # Errors
     /// Fails if the host fails.
     pub fn step<H: Host>(&mut self, now: Moment, host: &mut H) -> Result<Next, H::Error> {
+        self.lateness.called(now);
         let lead = self.lead(host.needed_lead());
+        self.present_lead = lead;
         let horizon = now + lead;
         if horizon >= self.origin {
             self.score.run_until(Time::of(horizon, self.origin));
@@ -196,7 +241,8 @@ impl Performance {
             let at = next.moment(self.origin).as_nanos().saturating_sub(lead.as_nanos());
             Moment::from_nanos(at)
         });
-        Ok(match run_from.into_iter().chain(submit_from).min() {
+        self.lateness.planned = run_from.into_iter().chain(submit_from).min();
+        Ok(match self.lateness.planned {
             Some(next) => Next::At(next),
             None if self.has_ended() => Next::Ended,
             None => Next::Event,

@@ -94,7 +94,7 @@ impl Server {
             rehearsed: Rehearsed::default(),
         };
         for performance in performances {
-            let id = server.desk.enter();
+            let id = server.desk.enter(limits.items);
             for (number, stream) in (0..).zip(performance.score().streams().iter()) {
                 let device = server.device(&stream.device);
                 server.desk.open(id, StreamId(number), device)?;

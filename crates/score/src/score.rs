@@ -44,6 +44,9 @@ pub struct Input {
     pub bytes: Box<[u8]>,
 }
 
+/// The most inputs of a performance: each is recorded.
+pub const INPUTS: usize = 1 << 20;
+
 /// An input with the time at which the program reacted: enough to repeat the performance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,12 +144,20 @@ impl Score {
         self.core.borrow().reactions.iter().map(|reaction| reaction.time).min()
     }
 
-    /// Passes an input to a reaction; whether it came in time.
+    /// How many reactions there are.
+    pub fn reactions(&self) -> usize {
+        self.core.borrow().reactions.len()
+    }
+
+    /// Passes an input to a reaction; whether it came in time. Inputs beyond [`INPUTS`] are ignored.
     ///
     /// # Panics
     /// Panics if there is no reaction of this number.
     pub fn input(&self, reaction: usize, input: Input) -> bool {
         let mut core = self.core.borrow_mut();
+        if core.recording.len() >= INPUTS {
+            return false;
+        }
         let wanted = input.at + core.reactions[reaction].time;
         // Everything up to there has happened.
         let earliest = core.reached.map_or(Time::START, |reached| reached + Nanos::from_nanos(1));
@@ -164,6 +175,9 @@ impl Score {
             if recorded.reaction >= core.reactions.len() {
                 let number = recorded.reaction;
                 return Err(Problem::Other(format!("the score has no reaction {number}")));
+            }
+            if core.recording.len() >= INPUTS {
+                return Err(Problem::Other(format!("more than {INPUTS} inputs")));
             }
             core.expect(recorded.clone());
         }
