@@ -12,7 +12,7 @@ use tactus_delivery::item::{BranchId, IfLate, StreamId};
 use tactus_model::time::Nanos;
 
 use crate::beat::Beat;
-use crate::draft::{Draft, Output, Written};
+use crate::draft::{Draft, Kind, Output, Written};
 use crate::error::{BRANCHES, Fault, Problem, STEPS};
 use crate::score::{Input, Recorded, StreamInfo};
 use crate::tempo::{TempoError, TempoMap};
@@ -52,14 +52,54 @@ pub(crate) struct Branch {
     epoch: u32,
     /// How many steps it made at a time, the last at which it made any.
     steps: (Time, u32),
-    /// The ends of notes, in their order, with the stream and the beginning of the note.
+    /// The ends of notes that are written, in their order.
     endings: BTreeMap<(Time, u64), Ending>,
+    /// Notes without a written end, by stream, channel and key.
+    open: BTreeMap<(StreamId, u8, u8), Open>,
 }
 
 struct Ending {
     begins: Time,
     stream: StreamId,
     payload: Rc<[u8]>,
+}
+
+/// An item without its branch.
+struct Line {
+    stream: StreamId,
+    due: Time,
+    if_late: IfLate,
+    payload: Rc<[u8]>,
+    label: Option<Rc<str>>,
+}
+
+impl Line {
+    /// The end of a note that has begun, which is never dropped.
+    const fn end_of_note(stream: StreamId, due: Time, payload: Rc<[u8]>) -> Self {
+        Self { stream, due, if_late: IfLate::Deliver, payload, label: None }
+    }
+}
+
+impl Branch {
+    /// Follows which notes have no written end.
+    fn follow(&mut self, stream: StreamId, message: &[u8], begins: Open) {
+        match *message {
+            [status @ 0x90..=0x9F, key, 1..=127] => {
+                self.open.insert((stream, status & 0x0F, key), begins);
+            }
+            [status @ 0x80..=0x9F, key, _] => {
+                self.open.remove(&(stream, status & 0x0F, key));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Who began a note.
+#[derive(Clone, Copy)]
+struct Open {
+    task: u64,
+    epoch: u32,
 }
 
 /// What starts a task for an input.
@@ -143,7 +183,8 @@ impl Core {
         }
         Ok(found.unwrap_or_else(|| {
             let (name, steps) = (name.to_owned(), (Time::START, 0));
-            self.branches.push(Branch { name, epoch: 0, steps, endings: BTreeMap::new() });
+            let (endings, open) = (BTreeMap::new(), BTreeMap::new());
+            self.branches.push(Branch { name, epoch: 0, steps, endings, open });
             self.branches.len() - 1
         }))
     }
@@ -237,12 +278,14 @@ impl Core {
         }
     }
 
-    /// Removes a task that has ended.
+    /// Removes a task that has ended. A problem ends its notes.
     pub(crate) fn remove(&mut self, id: u64, problem: Option<Problem>) {
         let Some(state) = self.tasks.remove(&id) else { return };
-        let task = || self.branches[state.branch].name.clone();
-        let fault = problem.map(|problem| Fault { task: task(), at: self.now, problem });
-        self.faults.extend(fault);
+        if let Some(problem) = problem {
+            let task = self.branches[state.branch].name.clone();
+            self.faults.push(Fault { task, at: self.now, problem });
+            self.end_open_notes(state.branch, |note| note.task == id);
+        }
     }
 
     /// Why a task cannot wait, if that is so.
@@ -268,6 +311,7 @@ impl Core {
     pub(crate) fn play(&mut self, id: u64, draft: Draft) -> Result<(), Problem> {
         let Some(task) = self.tasks.get(&id) else { return Ok(()) };
         let (branch, ends) = (task.branch, task.ends);
+        let open = Open { task: id, epoch: task.epoch };
         self.step(branch)?;
         let Draft { stream, payload, at, if_late, ending, label } = draft;
         let due = at.unwrap_or(self.now);
@@ -275,11 +319,15 @@ impl Core {
         if due >= ends {
             return payload.map(drop).map_err(Problem::from);
         }
-        let number = self.next_item;
-        let id = BranchId(branch as u32);
-        let item = Written { number, stream, branch: id, due, if_late, payload: payload?, label };
-        self.next_item += 1;
-        self.outputs.push_back(Output::Item(item));
+        let Some(StreamInfo { kind, .. }) = self.streams.get(stream.0 as usize) else {
+            return Err(Problem::Other("the stream belongs to another score".to_owned()));
+        };
+        let payload = payload?;
+        match ending {
+            None if *kind == Kind::Midi => self.branches[branch].follow(stream, &payload, open),
+            _ => {}
+        }
+        self.write(branch, Line { stream, due, if_late, payload, label });
         if let Some((length, payload)) = ending {
             let ending = Ending { begins: due, stream, payload };
             self.end_note(branch, (due + length).min(ends), ending);
@@ -287,21 +335,20 @@ impl Core {
         Ok(())
     }
 
+    /// Writes an item; its number.
+    fn write(&mut self, branch: usize, line: Line) -> u64 {
+        let Line { stream, due, if_late, payload, label } = line;
+        let (number, branch) = (self.next_item, BranchId(branch as u32));
+        self.next_item += 1;
+        let item = Written { number, stream, branch, due, if_late, payload, label };
+        self.outputs.push_back(Output::Item(item));
+        number
+    }
+
     /// Writes the end of a note, and remembers it in case the branch is cut before.
     fn end_note(&mut self, branch: usize, due: Time, ending: Ending) {
-        let number = self.next_item;
-        self.next_item += 1;
-        let written = Written {
-            number,
-            stream: ending.stream,
-            branch: BranchId(branch as u32),
-            due,
-            // The end of a note that has begun is never dropped.
-            if_late: IfLate::Deliver,
-            payload: Rc::clone(&ending.payload),
-            label: None,
-        };
-        self.outputs.push_back(Output::Item(written));
+        let line = Line::end_of_note(ending.stream, due, Rc::clone(&ending.payload));
+        let number = self.write(branch, line);
         let endings = &mut self.branches[branch].endings;
         while let Some(first) = endings.first_entry()
             && first.key().0 < self.now
@@ -309,6 +356,18 @@ impl Core {
             first.remove();
         }
         endings.insert((due, number), ending);
+    }
+
+    /// Ends notes now that have no written end.
+    fn end_open_notes(&mut self, branch: usize, ends: impl Fn(Open) -> bool) {
+        let all = std::mem::take(&mut self.branches[branch].open);
+        let (ended, kept) = all.into_iter().partition(|(_, note)| ends(*note));
+        self.branches[branch].open = kept;
+        let ended: BTreeMap<(StreamId, u8, u8), Open> = ended;
+        for (stream, channel, key) in ended.into_keys() {
+            let payload = Rc::from([0x80 | channel, key, 0x40]);
+            self.write(branch, Line::end_of_note(stream, self.now, payload));
+        }
     }
 
     /// Cuts a branch at a time, or at once if that has passed.
@@ -337,8 +396,9 @@ impl Core {
         Ok(())
     }
 
-    /// Removes the tasks of a branch that began before an epoch.
+    /// Removes the tasks of a branch that began before an epoch, and ends their notes.
     pub(crate) fn end(&mut self, branch: usize, epoch: u32) -> Vec<Running> {
+        self.end_open_notes(branch, |note| note.epoch < epoch);
         let is_cut = |task: &State| task.branch == branch && task.epoch < epoch;
         let cut: Vec<u64> =
             self.tasks.iter().filter(|(_, task)| is_cut(task)).map(|(id, _)| *id).collect();

@@ -109,7 +109,8 @@ impl Midi {
         Draft { ending: Some((NOTE, end)), ..on }
     }
 
-    /// The beginning of a note alone.
+    /// The beginning of a note alone. It ends by [`Self::note_off`], when its branch is cut, or when
+    /// its task has a problem.
     pub fn note_on(self, key: u8, velocity: u8) -> Draft {
         self.voice(0x90, &[key, velocity])
     }

@@ -125,6 +125,57 @@ fn a_cut_ends_tasks_items_and_notes_in_all_streams() {
 }
 
 #[test]
+fn notes_without_an_end_end_with_their_branch_or_their_task() {
+    let score = Score::new();
+    let midi = score.midi("synth");
+    score
+        .spawn("held", async move |s| {
+            s.play(midi.note_on(40, 1))?;
+            s.play(midi.note_on(41, 1))?;
+            s.after(ms(10)).await;
+            s.play(midi.note_off(40))?;
+            s.at(Time::NEVER).await;
+            Ok(())
+        })
+        .unwrap();
+    score
+        .spawn("wrong", async move |s| {
+            s.play(midi.channel(1).note_on(50, 1))?;
+            s.after(ms(20)).await;
+            s.play(midi.note(200, 1))
+        })
+        .unwrap();
+    score
+        .spawn("conductor", async move |s| {
+            s.cut("held", at(30))?;
+            s.at(at(30)).await;
+            s.spawn("held", async move |s| s.play(midi.note_on(60, 1)))
+        })
+        .unwrap();
+    let (rehearsed, _, faults) = run(score);
+    assert_eq!(faults.len(), 1);
+    let wanted = [
+        (0, vec![0x90, 40, 1]),
+        (0, vec![0x90, 41, 1]),
+        (0, vec![0x91, 50, 1]),
+        (10, vec![0x80, 40, 64]),
+        (20, vec![0x81, 50, 64]),
+        (30, vec![0x80, 41, 64]),
+        (30, vec![0x90, 60, 1]),
+    ];
+    assert_eq!(got(&rehearsed, "synth"), wanted);
+}
+
+#[test]
+fn a_stream_of_another_score_is_refused() {
+    let other = Score::new().midi("synth");
+    let score = Score::new();
+    score.spawn("wrong", async move |s| s.play(other.note(1, 1))).unwrap();
+    let (_, _, faults) = run(score);
+    assert_eq!(faults, ["task 'wrong' ended at 0ns: the stream belongs to another score"]);
+}
+
+#[test]
 fn a_change_of_tempo_moves_tasks_that_await_beats() {
     let score = Score::new();
     let bytes = score.bytes("net");

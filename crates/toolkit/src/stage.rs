@@ -105,6 +105,11 @@ impl Stage {
         &self.performance
     }
 
+    /// What has happened, without the connection.
+    pub fn into_performance(self) -> Performance {
+        self.performance
+    }
+
     /// Reads inputs for a reaction of the score: a terminal, a serial line, a raw MIDI device, or
     /// a socket of datagrams. What one reading yields is one input; its time is that at which the
     /// reading began.
@@ -114,7 +119,11 @@ impl Stage {
     ///
     /// # Panics
     /// Panics if the score has no such reaction.
-    pub fn listen(&mut self, reaction: usize, source: impl Into<OwnedFd>) -> Result<(), StageError> {
+    pub fn listen(
+        &mut self,
+        reaction: usize,
+        source: impl Into<OwnedFd>,
+    ) -> Result<(), StageError> {
         let reactions = self.performance.score().reactions();
         assert!(reaction < reactions, "the score has {reactions} reactions");
         let file = File::from(source.into());
@@ -170,7 +179,8 @@ impl Stage {
         let mut bytes = [0; INPUT_BYTES];
         match source.file.read(&mut bytes) {
             Ok(count) if count > 0 => self.performance.input(source.reaction, at, &bytes[..count]),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             // A terminal whose other end is closed fails.
             Ok(_) | Err(_) => {
                 let reaction = source.reaction;
