@@ -12,6 +12,7 @@ use tactus_delivery::item::{BranchId, IfLate, StreamId};
 use tactus_model::time::Nanos;
 
 use crate::beat::Beat;
+use crate::busy::Busy;
 use crate::draft::{Draft, Kind, Output, Written};
 use crate::error::{BRANCHES, Fault, Problem, STEPS};
 use crate::score::{Input, Recorded, StreamInfo};
@@ -36,6 +37,7 @@ pub(crate) struct Core {
     pub(crate) recording: Vec<Recorded>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) busy: Arc<Busy>,
     tasks: BTreeMap<u64, State>,
     agenda: BTreeMap<Place, Entry>,
     /// The sleep that is over while its task runs.
@@ -182,6 +184,7 @@ impl Core {
             return Err(Problem::Branches);
         }
         Ok(found.unwrap_or_else(|| {
+            self.busy.named(name);
             let (name, steps) = (name.to_owned(), (Time::START, 0));
             let (endings, open) = (BTreeMap::new(), BTreeMap::new());
             self.branches.push(Branch { name, epoch: 0, steps, endings, open });
@@ -268,6 +271,7 @@ impl Core {
     pub(crate) fn lend(&mut self, id: u64) -> Option<(Running, Waker)> {
         let task = self.tasks.get_mut(&id)?;
         task.sleeps -= 1;
+        self.busy.begins(task.branch);
         Some((task.future.take()?, Waker::from(Arc::clone(&task.waker))))
     }
 

@@ -15,6 +15,7 @@
 //! | [`rehearsal`] | performances in virtual time |
 //! | [`table`] | receipts as a table |
 //! | [`error`] | what goes wrong in programs |
+//! | [`busy`] | which task runs, for another thread that watches |
 //!
 //! **Deterministic.** Tasks run in the order of (logical time, task, sequence), and an input acts at
 //! a logical time that is recorded. So what a program writes does not depend on how far ahead of
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beat;
+pub mod busy;
 mod core;
 pub mod draft;
 pub mod error;

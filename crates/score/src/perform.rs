@@ -193,6 +193,16 @@ impl Performance {
         &self.totals
     }
 
+    /// Items that are submitted and have no receipt. If the server has ended, they may have come out.
+    pub fn unanswered(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Items that are written and not submitted.
+    pub fn unsubmitted(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Takes the tasks that ended because of a problem since the last call.
     pub fn take_faults(&self) -> Vec<Fault> {
         self.score.take_faults()

@@ -3,12 +3,14 @@
 use std::cell::Ref;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use serde::{Deserialize, Serialize};
 use tactus_delivery::item::StreamId;
 use tactus_model::time::Nanos;
 
+use crate::busy::Busy;
 use crate::core::{Due, Program, Reaction, Shared};
 use crate::draft::{Bytes, Dmx, Kind, Midi, Output};
 use crate::error::{Fault, Problem};
@@ -144,6 +146,11 @@ impl Score {
         self.core.borrow().reactions.iter().map(|reaction| reaction.time).min()
     }
 
+    /// Which task runs, for another thread.
+    pub fn busy(&self) -> Arc<Busy> {
+        Arc::clone(&self.core.borrow().busy)
+    }
+
     /// How many reactions there are.
     pub fn reactions(&self) -> usize {
         self.core.borrow().reactions.len()
@@ -242,6 +249,7 @@ impl Score {
         let Some((mut future, waker)) = self.core.borrow_mut().lend(id) else { return };
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
         let mut core = self.core.borrow_mut();
+        core.busy.ends();
         let problem = match polled {
             Poll::Ready(result) => result.err(),
             Poll::Pending => match core.pause(id) {

@@ -57,7 +57,8 @@ impl Timeline {
         self.map(|map| map.beat(time, parts))
     }
 
-    /// Replaces everything from a beat on by one tempo; the position does not jump.
+    /// Replaces everything from a beat on by one tempo. The position does not jump if that beat has
+    /// not come yet.
     ///
     /// # Errors
     /// Fails if the tempo is impossible, or the beat has no time.

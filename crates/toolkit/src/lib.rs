@@ -8,10 +8,12 @@
 //! |---|---|
 //! | [`stage`] | a score and its connection to the server |
 //! | [`error`] | what ends a performance |
+//! | [`watchdog`] | how long a task may run |
 #![forbid(unsafe_code)]
 
 pub mod error;
 pub mod stage;
+pub mod watchdog;
 
 pub use error::StageError;
 pub use stage::{Heard, Stage};
@@ -20,3 +22,8 @@ pub use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
 pub use tactus_model::time::Nanos;
 pub use tactus_score::*;
 pub use tactus_stream::{Client, ConnectError, SOCKET, Wanted};
+
+/// The programs of the guide compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/toolkit.md")]
+struct Guide;

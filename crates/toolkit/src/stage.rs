@@ -15,6 +15,7 @@ use tactus_stream::{Client, Draft, Format, SubmitError};
 use tactus_sys::poller::{Interest, Poller};
 
 use crate::error::StageError;
+use crate::watchdog;
 
 /// How long after the beginning of a performance its logical time begins: the first items need a
 /// look-ahead as others do.
@@ -100,6 +101,12 @@ impl Stage {
         self
     }
 
+    /// Calls `report`, in a thread of its own, with the name of a task that runs for
+    /// [`PATIENCE`](crate::watchdog::PATIENCE) without waiting: all others wait for it.
+    pub fn watch(&self, report: impl Fn(&str) + Send + 'static) {
+        watchdog::start(&self.performance.score().busy(), report);
+    }
+
     /// What has happened so far.
     pub const fn performance(&self) -> &Performance {
         &self.performance
@@ -138,8 +145,15 @@ impl Stage {
     /// Fails if the server ends the connection, or refuses an item or a cut for good.
     pub fn run(&mut self, mut heard: impl FnMut(Heard<'_>)) -> Result<(), StageError> {
         loop {
-            let next = self.performance.step(Client::now(), &mut self.door);
-            let next = next.map_err(|failed| self.named(failed))?;
+            let stepped = self.performance.step(Client::now(), &mut self.door);
+            let next = match stepped {
+                Ok(next) => next,
+                Err(failed) => {
+                    // What the server answered before it ended.
+                    self.answer(&mut heard)?;
+                    return Err(self.named(failed));
+                }
+            };
             self.performance.take_faults().iter().for_each(|fault| heard(Heard::Fault(fault)));
             if self.answer(&mut heard)? {
                 // There may be room for more items.
@@ -195,6 +209,7 @@ impl Stage {
         let score = self.performance.score();
         match failed {
             DoorError::Cut(error) => error.into(),
+            DoorError::Item(_, _, SubmitError::Ended(ended)) => ended.into(),
             DoorError::Item(stream, branch, error) => StageError::Item {
                 branch: score.branches()[branch.0 as usize].clone(),
                 device: score.streams()[stream.0 as usize].device.clone(),

@@ -105,6 +105,7 @@ fn performed(
 ) -> anyhow::Result<(Performance, Vec<Played>)> {
     let wanted = Wanted { payload_bytes: 512, ..Wanted::named(name) };
     let mut stage = Stage::new(Client::connect(socket, &wanted)?, score, Lead::Measured)?;
+    stage.watch(|task| eprintln!("warning: task '{task}' runs for a second without waiting"));
     for (reaction, source) in inputs {
         stage.listen(reaction, source)?;
     }

@@ -1,17 +1,13 @@
 //! Live performances by a server: what is written is what is written in virtual time.
 
-#[path = "../examples/conduct/piece.rs"]
-mod conduct;
-#[path = "../examples/sequencer/piece.rs"]
-mod sequencer;
-
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use conduct::{REACTION, Taps};
+use crate::conduct::{self, REACTION, Taps};
+use crate::sequencer;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Item;
 use tactus_model::policy::Scheduling;
@@ -22,8 +18,8 @@ use tactus_streamd::{Handle, Offered, Pace, ServeError, Server, Settings};
 use tactus_sys::{clock, local_socket, pty::Pty};
 use tactus_toolkit::rehearsal::UNLIMITED;
 use tactus_toolkit::{
-    Client, Evidence, Heard, Lead, Moment, Nanos, Outcome, Performance, Score, Stage, Wanted,
-    rehearse,
+    Client, Evidence, Heard, Lead, Moment, Nanos, Outcome, Performance, Problem, Score, Stage,
+    Task, Wanted, rehearse,
 };
 
 /// What came out, and when.
@@ -193,6 +189,64 @@ fn a_little_credit_and_a_short_horizon_only_slow_it_down() {
     assert_eq!(answered + performance.totals().withdrawn, 200);
     // 1250 ms and later.
     assert_eq!(net.lock().unwrap().len(), 195);
+}
+
+#[test]
+fn every_item_is_accounted_for_when_the_server_ends() {
+    let net = Seen::default();
+    let server = Running::start(&[("net", Format::Bytes { most: 8 }, &net)]);
+    let score = Score::new();
+    let bytes = score.bytes("net");
+    let program = async move |s: Task| -> Result<(), Problem> {
+        loop {
+            // Into the time after the end.
+            s.play(bytes.send(&[1]).at(s.now() + Nanos::from_millis(300)))?;
+            s.after(Nanos::from_millis(1)).await;
+        }
+    };
+    score.spawn("ticks", program).unwrap();
+    let mut stage = server.stage(score, Lead::Measured);
+    let mut server = Some(server);
+    let mut receipts = 0;
+    let ended = stage.run(|heard| {
+        receipts += u64::from(matches!(heard, Heard::Played(_)));
+        if receipts == 50 {
+            // Returns when every item has its receipt.
+            drop(server.take());
+        }
+    });
+    assert!(ended.unwrap_err().to_string().starts_with("the server has ended the connection"));
+    let performance = stage.performance();
+    let totals = performance.totals();
+    assert_eq!(totals.outcomes.values().sum::<u64>(), receipts);
+    assert!(totals.outcomes[&Outcome::Ended] > 0);
+    let left = performance.unanswered() + performance.unsubmitted();
+    assert_eq!(receipts + left as u64 + totals.withdrawn, totals.written);
+}
+
+#[test]
+fn a_task_that_never_waits_is_reported_by_name() {
+    let net = Seen::default();
+    let server = Running::start(&[("net", Format::Bytes { most: 8 }, &net)]);
+    let score = Score::new();
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let (seen, named) = (Arc::clone(&reported), Arc::clone(&reported));
+    let program = async move |_: Task| -> Result<(), Problem> {
+        while seen.lock().unwrap().is_empty() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    };
+    let other = async |s: Task| -> Result<(), Problem> {
+        s.after(Nanos::from_millis(1)).await;
+        Ok(())
+    };
+    score.spawn("other", other).unwrap();
+    score.spawn("busy", program).unwrap();
+    let mut stage = server.stage(score, Lead::Measured);
+    stage.watch(move |task| named.lock().unwrap().push(task.to_owned()));
+    stage.run(|_| {}).unwrap();
+    assert!(reported.lock().unwrap().iter().any(|task| task == "busy"));
 }
 
 #[test]

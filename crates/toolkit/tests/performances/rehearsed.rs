@@ -1,15 +1,9 @@
 //! The examples in virtual time.
 
-#[path = "../examples/conduct/piece.rs"]
-mod conduct;
-#[path = "../examples/sequencer/piece.rs"]
-mod sequencer;
-#[path = "../examples/trial/piece.rs"]
-mod trial;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use conduct::{REACTION, Taps};
+use crate::conduct::{self, REACTION, Taps};
+use crate::{sequencer, trial};
 use tactus_model::random::SplitMix64;
 use tactus_toolkit::rehearsal::UNLIMITED;
 use tactus_toolkit::{
