@@ -1,20 +1,20 @@
 //! The state that a score and its tasks share.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 
-use tactus_delivery::item::{BranchId, IfLate, StreamId};
 use tactus_model::time::Nanos;
 
 use crate::beat::Beat;
+use crate::branch::{Author, Branch, Ending, Line, Writer};
 use crate::busy::Busy;
-use crate::draft::{Draft, Kind, Output, Written};
-use crate::error::{BRANCHES, Fault, Problem, STEPS};
+use crate::draft::{Draft, Kind};
+use crate::error::{BRANCHES, Fault, Problem};
 use crate::score::{Input, Recorded, StreamInfo};
 use crate::tempo::{TempoError, TempoMap};
 use crate::time::Time;
@@ -35,7 +35,7 @@ pub(crate) struct Core {
     pub(crate) timelines: Vec<TempoMap>,
     pub(crate) reactions: Vec<Reaction>,
     pub(crate) recording: Vec<Recorded>,
-    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) writer: Writer,
     pub(crate) faults: Vec<Fault>,
     pub(crate) busy: Arc<Busy>,
     tasks: BTreeMap<u64, State>,
@@ -44,64 +44,6 @@ pub(crate) struct Core {
     woken: Option<u64>,
     next_task: u64,
     next_sleep: u64,
-    next_item: u64,
-}
-
-/// Several tasks of one name, which are cut together.
-pub(crate) struct Branch {
-    pub(crate) name: String,
-    /// How often it was cut.
-    epoch: u32,
-    /// How many steps it made at a time, the last at which it made any.
-    steps: (Time, u32),
-    /// The ends of notes that are written, in their order.
-    endings: BTreeMap<(Time, u64), Ending>,
-    /// Notes without a written end, by stream, channel and key.
-    open: BTreeMap<(StreamId, u8, u8), Open>,
-}
-
-struct Ending {
-    begins: Time,
-    stream: StreamId,
-    payload: Rc<[u8]>,
-}
-
-/// An item without its branch.
-struct Line {
-    stream: StreamId,
-    due: Time,
-    if_late: IfLate,
-    payload: Rc<[u8]>,
-    label: Option<Rc<str>>,
-}
-
-impl Line {
-    /// The end of a note that has begun, which is never dropped.
-    const fn end_of_note(stream: StreamId, due: Time, payload: Rc<[u8]>) -> Self {
-        Self { stream, due, if_late: IfLate::Deliver, payload, label: None }
-    }
-}
-
-impl Branch {
-    /// Follows which notes have no written end.
-    fn follow(&mut self, stream: StreamId, message: &[u8], begins: Open) {
-        match *message {
-            [status @ 0x90..=0x9F, key, 1..=127] => {
-                self.open.insert((stream, status & 0x0F, key), begins);
-            }
-            [status @ 0x80..=0x9F, key, _] => {
-                self.open.remove(&(stream, status & 0x0F, key));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Who began a note.
-#[derive(Clone, Copy)]
-struct Open {
-    task: u64,
-    epoch: u32,
 }
 
 /// What starts a task for an input.
@@ -185,9 +127,7 @@ impl Core {
         }
         Ok(found.unwrap_or_else(|| {
             self.busy.named(name);
-            let (name, steps) = (name.to_owned(), (Time::START, 0));
-            let (endings, open) = (BTreeMap::new(), BTreeMap::new());
-            self.branches.push(Branch { name, epoch: 0, steps, endings, open });
+            self.branches.push(Branch::new(name, self.branches.len()));
             self.branches.len() - 1
         }))
     }
@@ -288,7 +228,8 @@ impl Core {
         if let Some(problem) = problem {
             let task = self.branches[state.branch].name.clone();
             self.faults.push(Fault { task, at: self.now, problem });
-            self.end_open_notes(state.branch, |note| note.task == id);
+            let branch = &mut self.branches[state.branch];
+            branch.end_open_notes(&mut self.writer, self.now, |author| author.task == id);
         }
     }
 
@@ -303,75 +244,36 @@ impl Core {
 
     /// Counts something that a branch does.
     pub(crate) fn step(&mut self, branch: usize) -> Result<(), Problem> {
-        let (at, steps) = &mut self.branches[branch].steps;
-        if *at < self.now {
-            (*at, *steps) = (self.now, 0);
-        }
-        *steps = steps.saturating_add(1);
-        if *steps > STEPS { Err(Problem::Steps) } else { Ok(()) }
+        self.branches[branch].step(self.now)
     }
 
     /// Writes an item, and the end of a note.
     pub(crate) fn play(&mut self, id: u64, draft: Draft) -> Result<(), Problem> {
         let Some(task) = self.tasks.get(&id) else { return Ok(()) };
-        let (branch, ends) = (task.branch, task.ends);
-        let open = Open { task: id, epoch: task.epoch };
-        self.step(branch)?;
+        let (ends, author) = (task.ends, Author { task: id, epoch: task.epoch });
+        let branch = &mut self.branches[task.branch];
+        branch.step(self.now)?;
         let Draft { stream, payload, at, if_late, ending, label } = draft;
-        let due = at.unwrap_or(self.now);
-        // A cut that was decided takes what comes after its time.
-        if due >= ends {
-            return payload.map(drop).map_err(Problem::from);
-        }
+        let payload = payload?;
         let Some(StreamInfo { kind, .. }) = self.streams.get(stream.0 as usize) else {
             return Err(Problem::Other("the stream belongs to another score".to_owned()));
         };
-        let payload = payload?;
-        match ending {
-            None if *kind == Kind::Midi => self.branches[branch].follow(stream, &payload, open),
-            _ => {}
+        let due = at.unwrap_or(self.now);
+        // A cut that was decided takes what comes after its time.
+        if due >= ends {
+            return Ok(());
         }
-        self.write(branch, Line { stream, due, if_late, payload, label });
-        if let Some((length, payload)) = ending {
-            let ending = Ending { begins: due, stream, payload };
-            self.end_note(branch, (due + length).min(ends), ending);
+        let line = Line { stream, due, if_late, payload, label };
+        match (ending, kind) {
+            (Some((length, payload)), _) => {
+                branch.write(&mut self.writer, line);
+                let ending = Ending { begins: due, stream, payload };
+                branch.end_note(&mut self.writer, self.now, (due + length).min(ends), ending);
+            }
+            (None, Kind::Midi) => branch.write_message(&mut self.writer, line, author),
+            (None, Kind::Dmx | Kind::Bytes) => branch.write(&mut self.writer, line),
         }
         Ok(())
-    }
-
-    /// Writes an item; its number.
-    fn write(&mut self, branch: usize, line: Line) -> u64 {
-        let Line { stream, due, if_late, payload, label } = line;
-        let (number, branch) = (self.next_item, BranchId(branch as u32));
-        self.next_item += 1;
-        let item = Written { number, stream, branch, due, if_late, payload, label };
-        self.outputs.push_back(Output::Item(item));
-        number
-    }
-
-    /// Writes the end of a note, and remembers it in case the branch is cut before.
-    fn end_note(&mut self, branch: usize, due: Time, ending: Ending) {
-        let line = Line::end_of_note(ending.stream, due, Rc::clone(&ending.payload));
-        let number = self.write(branch, line);
-        let endings = &mut self.branches[branch].endings;
-        while let Some(first) = endings.first_entry()
-            && first.key().0 < self.now
-        {
-            first.remove();
-        }
-        endings.insert((due, number), ending);
-    }
-
-    /// Ends notes now that have no written end.
-    fn end_open_notes(&mut self, branch: usize, ends: impl Fn(Open) -> bool) {
-        let all = std::mem::take(&mut self.branches[branch].open);
-        let (ended, kept) = all.into_iter().partition(|(_, note)| ends(*note));
-        self.branches[branch].open = kept;
-        let ended: BTreeMap<(StreamId, u8, u8), Open> = ended;
-        for (stream, channel, key) in ended.into_keys() {
-            let payload = Rc::from([0x80 | channel, key, 0x40]);
-            self.write(branch, Line::end_of_note(stream, self.now, payload));
-        }
     }
 
     /// Cuts a branch at a time, or at once if that has passed.
@@ -383,26 +285,20 @@ impl Core {
             return Err(Problem::NoBranch(name.to_owned(), nearest));
         };
         let at = at.max(self.now);
-        self.branches[branch].epoch += 1;
-        let epoch = self.branches[branch].epoch;
         for task in self.tasks.values_mut().filter(|task| task.branch == branch) {
             task.ends = task.ends.min(at);
         }
+        self.branches[branch].cut(&mut self.writer, self.now, at);
         let place = Place { at, who: Who::Cut, sequence: self.next_sleep };
         self.next_sleep += 1;
-        self.agenda.insert(place, Entry::End(branch, epoch));
-        self.outputs.push_back(Output::Cut { branch: BranchId(branch as u32), at });
-        // Notes that would sound beyond the cut end there.
-        let cut = self.branches[branch].endings.split_off(&(at, 0));
-        for ending in cut.into_values().filter(|ending| ending.begins < at) {
-            self.end_note(branch, at, ending);
-        }
+        self.agenda.insert(place, Entry::End(branch, self.branches[branch].epoch));
         Ok(())
     }
 
     /// Removes the tasks of a branch that began before an epoch, and ends their notes.
     pub(crate) fn end(&mut self, branch: usize, epoch: u32) -> Vec<Running> {
-        self.end_open_notes(branch, |note| note.epoch < epoch);
+        let is_before = |author: Author| author.epoch < epoch;
+        self.branches[branch].end_open_notes(&mut self.writer, self.now, is_before);
         let is_cut = |task: &State| task.branch == branch && task.epoch < epoch;
         let cut: Vec<u64> =
             self.tasks.iter().filter(|(_, task)| is_cut(task)).map(|(id, _)| *id).collect();

@@ -145,7 +145,8 @@ impl Midi {
     }
 }
 
-/// A stream of a DMX512 universe. Its copies share the values of the channels.
+/// A stream of a DMX512 universe. Its copies share the values of the channels; a cut does not take
+/// back values that were set for later.
 #[derive(Clone, Debug)]
 pub struct Dmx {
     stream: StreamId,

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beat;
+mod branch;
 pub mod busy;
 mod core;
 pub mod draft;

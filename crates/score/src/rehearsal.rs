@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tactus_delivery::desk::{Accepted, Desk, DeviceId, Limits, Refusal};
-use tactus_delivery::device::{Cut, Delivery, Device};
+use tactus_delivery::desk::{DeviceId, Limits, Refusal};
+use tactus_delivery::device::Cut;
 use tactus_delivery::item::{BranchId, ClientId, Epoch, Item, Moment, StreamId};
-use tactus_delivery::receipt::{Evidence, Receipt};
+use tactus_delivery::virtual_server::VirtualServer;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
@@ -41,39 +41,45 @@ pub fn rehearse(
     limits: Limits,
     random: &mut SplitMix64,
 ) -> Result<Rehearsed, Refusal> {
-    let mut server = Server::new(performances, limits)?;
+    let mut server = VirtualServer::new(limits);
+    let mut names = Vec::new();
+    let mut clients = Vec::new();
+    for performance in &*performances {
+        clients.push(Client::enter(&mut server, performance, limits, &mut names)?);
+    }
+    let mut rehearsed = Rehearsed::default();
+    rehearsed.played.resize_with(performances.len(), Vec::new);
     let mut order: Vec<usize> = (0..performances.len()).collect();
     loop {
         random.shuffle(&mut order);
         let mut next = None;
         for index in &order {
-            let performance = &mut performances[*index];
-            let mut host = Seat { server: &mut server, index: *index };
-            if let Next::At(at) = performance.step(host.server.now, &mut host)? {
+            let now = server.now();
+            let mut seat = Seat { server: &mut server, client: &mut clients[*index] };
+            if let Next::At(at) = performances[*index].step(now, &mut seat)? {
                 next = Some(next.map_or(at, |next: Moment| next.min(at)));
             }
         }
-        server.deliver();
-        if server.answer(performances) {
+        let now = server.now();
+        server.deliver(|DeviceId(device), client, payload| {
+            let name = names[device as usize].clone();
+            rehearsed.devices.entry(name).or_default().push((now, client, payload));
+        });
+        let receipts = server.take_receipts();
+        for receipt in &receipts {
+            // Clients have their numbers in the order in which they entered.
+            let index = receipt.client.0 as usize;
+            rehearsed.played[index].extend(performances[index].answered(*receipt));
+        }
+        if !receipts.is_empty() {
             // There may be room for more items of this instant.
             continue;
         }
-        let devices = server.devices.values().filter_map(Device::next).min();
-        match next.into_iter().chain(devices).min() {
-            Some(next) => server.now = server.now.max(next),
-            None => return Ok(server.rehearsed),
+        match next.into_iter().chain(server.next()).min() {
+            Some(next) => server.advance(next),
+            None => return Ok(rehearsed),
         }
     }
-}
-
-struct Server {
-    now: Moment,
-    desk: Desk,
-    names: BTreeMap<String, DeviceId>,
-    devices: BTreeMap<DeviceId, Device<Rc<[u8]>>>,
-    clients: Vec<Client>,
-    receipts: Vec<Receipt>,
-    rehearsed: Rehearsed,
 }
 
 struct Client {
@@ -82,113 +88,63 @@ struct Client {
     epochs: BTreeMap<BranchId, Epoch>,
 }
 
-impl Server {
-    fn new(performances: &[Performance], limits: Limits) -> Result<Self, Refusal> {
-        let mut server = Self {
-            now: Moment::from_nanos(0),
-            desk: Desk::new(limits),
-            names: BTreeMap::new(),
-            devices: BTreeMap::new(),
-            clients: Vec::new(),
-            receipts: Vec::new(),
-            rehearsed: Rehearsed::default(),
-        };
-        for performance in performances {
-            let id = server.desk.enter(limits.items);
-            for (number, stream) in (0..).zip(performance.score().streams().iter()) {
-                let device = server.device(&stream.device);
-                server.desk.open(id, StreamId(number), device)?;
-            }
-            server.clients.push(Client { id, submitted: 0, epochs: BTreeMap::new() });
-            server.rehearsed.played.push(Vec::new());
+impl Client {
+    /// Opens the streams of a performance. Devices are numbered by their places in `names`.
+    fn enter(
+        server: &mut VirtualServer<Rc<[u8]>>,
+        performance: &Performance,
+        limits: Limits,
+        names: &mut Vec<String>,
+    ) -> Result<Self, Refusal> {
+        let id = server.enter(limits.items);
+        for (number, stream) in (0..).zip(performance.score().streams().iter()) {
+            let known = names.iter().position(|name| *name == stream.device);
+            let device = known.unwrap_or_else(|| {
+                names.push(stream.device.clone());
+                names.len() - 1
+            });
+            server.open(id, StreamId(number), DeviceId(device as u32))?;
         }
-        Ok(server)
-    }
-
-    fn device(&mut self, name: &str) -> DeviceId {
-        let new = DeviceId(self.names.len() as u32);
-        let device = *self.names.entry(name.to_owned()).or_insert(new);
-        self.devices.entry(device).or_insert_with(|| Device::new(Nanos::ZERO));
-        device
-    }
-
-    fn deliver(&mut self) {
-        for (name, id) in &self.names {
-            let Some(device) = self.devices.get_mut(id) else { continue };
-            while let Some(item) = device.take_due(self.now, &mut self.receipts) {
-                let evidence = Evidence::Virtual;
-                let done = Delivery { began: self.now, ended: self.now, taken: true, evidence };
-                self.receipts.extend(device.settle(&item.place(), done));
-                let got = (self.now, item.client, item.payload);
-                self.rehearsed.devices.entry(name.clone()).or_default().push(got);
-            }
-        }
-    }
-
-    /// Passes receipts on; whether there were any.
-    fn answer(&mut self, performances: &mut [Performance]) -> bool {
-        let receipts = std::mem::take(&mut self.receipts);
-        for receipt in &receipts {
-            self.desk.read(receipt.client, 1);
-            let Some(index) = self.clients.iter().position(|client| client.id == receipt.client)
-            else {
-                continue;
-            };
-            let played = performances[index].answered(*receipt);
-            self.rehearsed.played[index].extend(played);
-        }
-        !receipts.is_empty()
+        Ok(Self { id, submitted: 0, epochs: BTreeMap::new() })
     }
 }
 
 /// The place of a program at the server.
 struct Seat<'a> {
-    server: &'a mut Server,
-    index: usize,
+    server: &'a mut VirtualServer<Rc<[u8]>>,
+    client: &'a mut Client,
 }
 
 impl Host for Seat<'_> {
     type Error = Refusal;
 
     fn submit(&mut self, item: &Written, due: Moment) -> Result<Submitted, Refusal> {
-        let Server { now, desk, devices, clients, receipts, .. } = &mut *self.server;
-        let client = &mut clients[self.index];
-        let sequence = client.submitted;
+        let Client { id, submitted, epochs } = &mut *self.client;
+        let sequence = *submitted;
         let item = Item {
-            client: client.id,
+            client: *id,
             sequence,
             stream: item.stream,
             branch: item.branch,
-            epoch: client.epochs.get(&item.branch).copied().unwrap_or_default(),
+            epoch: epochs.get(&item.branch).copied().unwrap_or_default(),
             due,
             if_late: item.if_late,
             payload: Rc::clone(&item.payload),
         };
-        match desk.submit(item, *now) {
-            Ok(Accepted::Queued(device, item)) => {
-                let device = devices.get_mut(&device);
-                receipts.extend(device.and_then(|device| device.push(item)));
+        match self.server.submit(item) {
+            Ok(()) => {
+                *submitted += 1;
+                Ok(Submitted::Accepted(sequence))
             }
-            Ok(Accepted::Answered(receipt)) => receipts.push(receipt),
-            Err(Refusal::TooFarAhead { from, .. }) => return Ok(Submitted::TooEarly(from)),
-            Err(refusal) if refusal.is_transient() => return Ok(Submitted::Full),
-            Err(refusal) => return Err(refusal),
+            Err(Refusal::TooFarAhead { from, .. }) => Ok(Submitted::TooEarly(from)),
+            Err(refusal) if refusal.is_transient() => Ok(Submitted::Full),
+            Err(refusal) => Err(refusal),
         }
-        client.submitted += 1;
-        Ok(Submitted::Accepted(sequence))
     }
 
     fn cut(&mut self, branch: BranchId, at: Moment) -> Result<(), Refusal> {
-        let Server { desk, devices, clients, receipts, .. } = &mut *self.server;
-        let client = &mut clients[self.index];
-        let epoch = client.epochs.entry(branch).or_default();
+        let epoch = self.client.epochs.entry(branch).or_default();
         *epoch = epoch.next();
-        let cut = Cut { client: client.id, branch, epoch: *epoch, at };
-        for device in desk.cut(&cut)? {
-            if let Some(device) = devices.get_mut(&device) {
-                device.cut(&cut, receipts);
-            }
-        }
-        Ok(())
+        self.server.cut(&Cut { client: self.client.id, branch, epoch: *epoch, at })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use serde::{Deserialize, Serialize};
-use tactus_delivery::item::StreamId;
+use tactus_delivery::item::{BranchId, StreamId};
 use tactus_model::time::Nanos;
 
 use crate::busy::Busy;
@@ -93,9 +93,10 @@ impl Score {
         Ref::map(self.core.borrow(), |core| core.streams.as_slice())
     }
 
-    /// The names of the branches, in the order of their numbers.
-    pub fn branches(&self) -> Vec<String> {
-        self.core.borrow().branches.iter().map(|branch| branch.name.clone()).collect()
+    /// The name of a branch; empty if there is no such branch.
+    pub fn branch_name(&self, branch: BranchId) -> String {
+        let core = self.core.borrow();
+        core.branches.get(branch.0 as usize).map(|branch| branch.name.clone()).unwrap_or_default()
     }
 
     /// A tempo map that tasks share, and may change while others await its beats.
@@ -221,7 +222,7 @@ impl Score {
 
     /// Takes what was written since the last call, in order.
     pub fn take_outputs(&self) -> VecDeque<Output> {
-        std::mem::take(&mut self.core.borrow_mut().outputs)
+        std::mem::take(&mut self.core.borrow_mut().writer.outputs)
     }
 
     /// Takes the tasks that ended because of a problem since the last call.

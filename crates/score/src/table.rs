@@ -43,7 +43,7 @@ impl Row {
         Self {
             label: item.label.as_deref().map(str::to_owned),
             device: streams[item.stream.0 as usize].device.clone(),
-            branch: score.branches()[item.branch.0 as usize].clone(),
+            branch: score.branch_name(item.branch),
             logical_ns: item.due.since_start().as_nanos(),
             due_ns: nanos(receipt.due),
             began_ns: receipt.began.map(nanos),

@@ -15,6 +15,9 @@ use tactus_score::{Lead, Midi, Performance, Problem, Score, Task, TempoMap, Time
 
 const ORIGIN: Moment = Moment::from_nanos(10_000_000_000);
 
+/// The channel of notes whose ends are written separately.
+const HELD: u8 = 15;
+
 /// A program drawn from a seed: parts in several streams that divide beats differently, spawn
 /// others, cut each other, and change the tempo.
 fn compose(seed: u64, parts: u64, beats: i64) -> Score {
@@ -25,7 +28,7 @@ fn compose(seed: u64, parts: u64, beats: i64) -> Score {
     let line = score.timeline(map);
     for part in 0..parts {
         let name = format!("part {}", part % 5);
-        let midi = streams[random.below(3) as usize].channel(part as u8 % 16);
+        let midi = streams[random.below(3) as usize].channel(part as u8 % 15);
         let mut random = SplitMix64::new(random.next_u64());
         let line = line.clone();
         let divisions = 1 + random.below(7) as i64;
@@ -54,6 +57,17 @@ fn compose(seed: u64, parts: u64, beats: i64) -> Score {
                             }
                             Ok(())
                         })?;
+                    }
+                    // A note whose two ends are separate, now or later.
+                    3..8 => {
+                        let held = midi.channel(HELD);
+                        let begins = s.now() + Nanos::from_millis(random.below(100));
+                        s.play(held.note_on(key, 1).at(begins))?;
+                        if random.below(2) == 0 {
+                            s.after(Nanos::from_millis(random.below(200))).await;
+                        }
+                        let ends = s.now().max(begins) + Nanos::from_millis(1 + random.below(500));
+                        s.play(held.note_off(key).at(ends))?;
                     }
                     _ => {}
                 }
@@ -85,6 +99,10 @@ fn assert_no_note_hangs(rehearsed: &Rehearsed) {
             if let [status @ (0x80..=0x9F), key, _] = **bytes {
                 let note = sounding.entry((client.0, status & 0x0F, key)).or_default();
                 *note += if status >= 0x90 { 1 } else { -1 };
+                // Held notes of several tasks may have the same key.
+                if status & 0x0F == HELD {
+                    *note = i64::from(status >= 0x90);
+                }
                 assert!(*note >= 0, "{device}: a note ends twice");
             }
         }
@@ -93,7 +111,7 @@ fn assert_no_note_hangs(rehearsed: &Rehearsed) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn devices_get_the_same_for_any_horizon_credit_and_order(

@@ -211,7 +211,7 @@ impl Stage {
             DoorError::Cut(error) => error.into(),
             DoorError::Item(_, _, SubmitError::Ended(ended)) => ended.into(),
             DoorError::Item(stream, branch, error) => StageError::Item {
-                branch: score.branches()[branch.0 as usize].clone(),
+                branch: score.branch_name(branch),
                 device: score.streams()[stream.0 as usize].device.clone(),
                 error,
             },
