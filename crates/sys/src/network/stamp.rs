@@ -23,9 +23,7 @@ impl StampedSocket {
     /// `EPERM`: the process does not have `CAP_NET_ADMIN`, which is needed for so many bytes.
     #[doc(alias = "SO_RCVBUFFORCE")]
     pub fn bind(address: SocketAddr, bytes: u32) -> Result<Self, SysError> {
-        let socket = UdpSocket::bind(address).map_err(|error| {
-            SysError::new("bind", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        })?;
+        let socket = UdpSocket::bind(address).map_err(SysError::of_io("bind"))?;
         let socket = Self(socket);
         // The kernel doubles the value, to account for its overhead.
         socket.set(libc::SO_RCVBUFFORCE, i32::try_from(bytes / 2).unwrap_or(i32::MAX / 2))?;
