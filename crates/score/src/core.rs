@@ -40,8 +40,6 @@ pub(crate) struct Core {
     pub(crate) busy: Arc<Busy>,
     tasks: BTreeMap<u64, State>,
     agenda: BTreeMap<Place, Entry>,
-    /// The sleep that is over while its task runs.
-    woken: Option<u64>,
     next_task: u64,
     next_sleep: u64,
 }
@@ -61,8 +59,8 @@ struct State {
     /// `None` while it runs.
     future: Option<Running>,
     waker: Arc<Foreign>,
-    /// The sleeps that are not over.
-    sleeps: u32,
+    /// The numbers of the sleeps that are not over.
+    sleeps: Vec<u64>,
 }
 
 /// Notices that something other than logical time wakes a task.
@@ -101,8 +99,8 @@ enum Entry {
     /// Tasks of earlier epochs of a branch end.
     End(usize, u32),
     Input(Recorded),
-    /// A sleep is over: until a time, or a beat of a timeline, which may change.
-    Wake(Option<(usize, Beat)>),
+    /// A sleep of a task is over: until a time, or a beat of a timeline, which may change.
+    Wake(u64, Option<(usize, Beat)>),
 }
 
 /// What is to be done.
@@ -141,7 +139,7 @@ impl Core {
             ends: Time::NEVER,
             future: Some(program(id)),
             waker: Arc::default(),
-            sleeps: 0,
+            sleeps: Vec::new(),
         };
         self.tasks.insert(id, state);
         self.sleep(id, self.now, None);
@@ -157,16 +155,16 @@ impl Core {
         let sequence = self.next_sleep;
         self.next_sleep += 1;
         let at = until.max(self.now);
-        self.agenda.insert(Place { at, who: Who::Task(task), sequence }, Entry::Wake(beat));
+        self.agenda.insert(Place { at, who: Who::Task(task), sequence }, Entry::Wake(task, beat));
         if let Some(task) = self.tasks.get_mut(&task) {
-            task.sleeps += 1;
+            task.sleeps.push(sequence);
         }
         sequence
     }
 
-    /// Whether the sleep of this number is over.
-    pub(crate) fn is_over(&self, sleep: u64) -> bool {
-        self.woken == Some(sleep)
+    /// Whether a sleep of a task is over.
+    pub(crate) fn is_over(&self, task: u64, sleep: u64) -> bool {
+        self.tasks.get(&task).is_none_or(|task| !task.sleeps.contains(&sleep))
     }
 
     /// Adds an input to the agenda.
@@ -182,8 +180,11 @@ impl Core {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        let waits = |entry: &Entry| matches!(entry, Entry::Input(_));
-        self.tasks.is_empty() && !self.agenda.values().any(waits)
+        // Tasks may have ended before a sleep of theirs, but a cut ends notes.
+        let happens = |(place, entry): (&Place, &Entry)| {
+            place.at < Time::NEVER && !matches!(entry, Entry::Wake(..))
+        };
+        self.tasks.is_empty() && !self.agenda.iter().any(happens)
     }
 
     pub(crate) fn has_reached(&mut self, horizon: Time) {
@@ -196,21 +197,21 @@ impl Core {
         let first = self.agenda.first_entry().filter(|first| is_due(first.key().at))?;
         let (place, entry) = first.remove_entry();
         self.now = self.now.max(place.at);
-        Some(match (place.who, entry) {
-            (_, Entry::End(branch, epoch)) => Due::End(branch, epoch),
-            (_, Entry::Input(recorded)) => Due::Input(recorded),
-            (Who::Task(id), Entry::Wake(_)) => {
-                self.woken = Some(place.sequence);
-                Due::Task(id)
+        Some(match entry {
+            Entry::End(branch, epoch) => Due::End(branch, epoch),
+            Entry::Input(recorded) => Due::Input(recorded),
+            Entry::Wake(task, _) => {
+                if let Some(state) = self.tasks.get_mut(&task) {
+                    state.sleeps.retain(|sleep| *sleep != place.sequence);
+                }
+                Due::Task(task)
             }
-            (Who::Cut | Who::Input, Entry::Wake(_)) => unreachable!("only tasks sleep"),
         })
     }
 
     /// Takes the program of a task out to run it.
     pub(crate) fn lend(&mut self, id: u64) -> Option<(Running, Waker)> {
         let task = self.tasks.get_mut(&id)?;
-        task.sleeps -= 1;
         self.busy.begins(task.branch);
         Some((task.future.take()?, Waker::from(Arc::clone(&task.waker))))
     }
@@ -236,7 +237,7 @@ impl Core {
     /// Why a task cannot wait, if that is so.
     pub(crate) fn pause(&mut self, id: u64) -> Option<Problem> {
         let task = self.tasks.get(&id)?;
-        if task.waker.is_woken() || task.sleeps == 0 {
+        if task.waker.is_woken() || task.sleeps.is_empty() {
             return Some(Problem::Awaits);
         }
         self.step(task.branch).err()
@@ -317,7 +318,7 @@ impl Core {
         self.agenda = agenda
             .map(|(place, entry)| match entry {
                 // A beat that has no time any more never comes.
-                Entry::Wake(Some((line, beat))) if line == timeline => {
+                Entry::Wake(_, Some((line, beat))) if line == timeline => {
                     let at = map.time(beat).unwrap_or(Time::NEVER).max(self.now);
                     (Place { at, ..place }, entry)
                 }

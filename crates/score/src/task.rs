@@ -114,7 +114,7 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         let Self { task, until, beat, number, .. } = *self;
         match number {
-            Some(number) if self.core.borrow().is_over(number) => return Poll::Ready(()),
+            Some(number) if self.core.borrow().is_over(task, number) => return Poll::Ready(()),
             Some(_) => {}
             None => {
                 let number = self.core.borrow_mut().sleep(task, until, beat);

@@ -167,6 +167,45 @@ fn notes_without_an_end_end_with_their_branch_or_their_task() {
 }
 
 #[test]
+fn a_cut_ends_notes_of_tasks_that_have_ended() {
+    let score = Score::new();
+    let midi = score.midi("synth");
+    score.spawn("held", async move |s| s.play(midi.note_on(40, 1))).unwrap();
+    score
+        .spawn("conductor", async move |s| {
+            s.cut("held", at(30))?;
+            s.cut("conductor", Time::NEVER)
+        })
+        .unwrap();
+    let (rehearsed, _, faults) = run(score);
+    assert_eq!(faults, [""; 0]);
+    assert_eq!(got(&rehearsed, "synth").last(), Some(&(30, vec![0x80, 40, 64])));
+}
+
+#[test]
+fn a_sleep_that_is_over_may_be_awaited_later() {
+    let score = Score::new();
+    let bytes = score.bytes("net");
+    score
+        .spawn("late", async move |s| {
+            let mut first = Box::pin(s.at(at(10)));
+            // It begins, and nobody looks at it when it ends.
+            std::future::poll_fn(|context| {
+                let _ = first.as_mut().poll(context);
+                std::task::Poll::Ready(())
+            })
+            .await;
+            s.at(at(20)).await;
+            first.await;
+            s.play(bytes.send(&[1]))
+        })
+        .unwrap();
+    let (rehearsed, _, faults) = run(score);
+    assert_eq!(faults, [""; 0]);
+    assert_eq!(got(&rehearsed, "net"), [(20, vec![1])]);
+}
+
+#[test]
 fn a_stream_of_another_score_is_refused() {
     let other = Score::new().midi("synth");
     let score = Score::new();
