@@ -37,7 +37,7 @@ pub use error::ProbeError;
 pub use interrupted::interrupted_main;
 pub use net::relay_main;
 pub use operations::system_call_ns;
-pub use pipeline::{PipelineError, RunningPipeline};
+pub use pipeline::{PipelineError, PipelineFrames, RunningPipeline};
 pub use run::{LiveTasks, ProbeEvent, ProbeOutcome, places, run};
 pub use shortfalls::Shortfalls;
 #[doc(hidden)]

@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_recv_buffer_size};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType};
 use tactus_model::cost::Wait;
 
-use super::{Channel, Copying, Ends, Terms};
+use super::{Alarm, Channel, Copying, Ends, Terms};
 use crate::error::{Errno, SysError};
 
 /// An end of a connection.
@@ -134,5 +134,12 @@ impl Channel for Socket {
         if self.has_packets {
             let _ = rustix::net::send(&self.socket, &[], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        let socket = self.has_packets.then(|| self.socket.try_clone().ok()).flatten()?;
+        Some(Box::new(move || {
+            let _ = rustix::net::shutdown(&socket, Shutdown::Both);
+        }))
     }
 }
