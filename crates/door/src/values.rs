@@ -109,10 +109,9 @@ pub fn if_late(text: &str) -> Result<IfLate, BadIfLate> {
     let (word, tolerance) =
         text.split_once(':').map_or((text, None), |(word, tolerance)| (word, Some(tolerance)));
     let length = || {
-        tolerance.map_or(Ok(Nanos::ZERO), str::parse).map_err(|error| BadIfLate::Tolerance {
-            word: word.to_owned(),
-            error,
-        })
+        tolerance
+            .map_or(Ok(Nanos::ZERO), str::parse)
+            .map_err(|error| BadIfLate::Tolerance { word: word.to_owned(), error })
     };
     match word {
         "deliver" => match tolerance {
@@ -160,8 +159,16 @@ mod tests {
     fn impossible_values_are_named() {
         for (format, values, wanted) in [
             (Format::Midi, [Value::Int(1), Value::Int(256)], "value 2: 256 is not within 0 to 255"),
-            (Format::Midi, [Value::Int(1), Value::Float(0.5)], "value 2: 0.5 is not a whole number"),
-            (Format::Midi, [Value::Text("a"), Value::Int(1)], "value 1: a text is not possible here"),
+            (
+                Format::Midi,
+                [Value::Int(1), Value::Float(0.5)],
+                "value 2: 0.5 is not a whole number",
+            ),
+            (
+                Format::Midi,
+                [Value::Text("a"), Value::Int(1)],
+                "value 1: a text is not possible here",
+            ),
             (
                 Format::Dmx,
                 [Value::Midi([0x90, 1, 1]), Value::Int(1)],

@@ -1,0 +1,19 @@
+//! Open Sound Control over UDP, with receipts back.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`request`] | what a message requests |
+//! | [`reply`] | the messages that go back |
+//! | [`account`] | what a host has: items without a receipt, subscribers, a rate |
+//! | [`cookie`] | proofs of addresses |
+//! | [`door`] | the socket, and a client of the server for each host |
+//!
+//! The first four decide and read no clock; the last does.
+
+pub mod account;
+pub mod cookie;
+pub mod door;
+pub mod reply;
+pub mod request;
+
+pub use door::{Counts, Door, Event, Options};
