@@ -143,7 +143,7 @@ impl<'a, P: Clone> Simulation<'a, P> {
         let mut devices = BTreeMap::new();
         let mut players = Vec::new();
         for script in scripts {
-            let client = desk.enter();
+            let client = desk.enter(limits.items);
             for (stream, device) in &script.streams {
                 desk.open(client, *stream, *device)?;
                 devices.entry(*device).or_insert_with(|| Device::new(Nanos::ZERO));
