@@ -19,6 +19,7 @@ mod ration;
 pub mod server;
 pub mod sink;
 pub mod spec;
+mod start;
 mod users;
 
 pub use device::{Pace, SPIN_MOST};
@@ -26,3 +27,4 @@ pub use error::{OpenError, ServeError, StartError};
 pub use measure::Measure;
 pub use server::{Handle, Offered, Server, Settings};
 pub use spec::{BadDevice, DeviceSpec, NamedDevice};
+pub use start::{Options, start};

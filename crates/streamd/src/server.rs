@@ -61,6 +61,10 @@ const FULL_GAP: Nanos = Nanos::from_millis(10);
 /// How long a connection may last without introducing itself.
 const HELLO_TIME: Nanos = Nanos::from_secs(2);
 
+/// What a client could do without secret memory.
+const NO_SECRET_MEMORY: &str = "secret memory: not granted for the rings of a client, so a hostile \
+    client can stall the server. fix: a kernel with CONFIG_SECRETMEM, not disabled by secretmem.enable=0";
+
 const LISTENER: u64 = 0;
 const WAKER: u64 = 1;
 /// The first connection.
@@ -190,7 +194,12 @@ impl Server {
         Handle { is_ending: Arc::clone(&self.is_ending), waker: Arc::clone(&self.waker) }
     }
 
-    /// What the machine has not granted the threads of the devices.
+    /// Adds something that the machine has not granted.
+    pub(crate) fn add_shortfall(&mut self, missing: Shortfall) {
+        add_new(&mut self.shortfalls, [missing]);
+    }
+
+    /// What the machine has not granted.
     pub fn shortfalls(&self) -> &[Shortfall] {
         &self.shortfalls
     }
@@ -571,6 +580,9 @@ impl Server {
             total: self.total,
             shortfalls: self.shortfalls.iter().map(ToString::to_string).collect(),
         };
+        if !self.has_secret_memory {
+            status.shortfalls.push(NO_SECRET_MEMORY.to_owned());
+        }
         for (place, device) in self.devices.iter().enumerate() {
             let (waiting, delivered, error) = device.queue.report();
             let streams = self.desk.streams_of(DeviceId(place as u32));
