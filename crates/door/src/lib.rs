@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`osc`] | Open Sound Control over UDP, with receipts back |
 //! | [`lines`] | JSON lines over a local socket |
+//! | [`lsl`] | deliveries as markers of the Lab Streaming Layer |
 //! | [`clock`] | the real-time clock beside the monotonic one, and its jumps |
 //! | [`values`] | values of messages as the payload that a device takes |
 //!
@@ -14,6 +15,7 @@
 
 pub mod clock;
 pub mod lines;
+pub mod lsl;
 pub mod osc;
 pub mod values;
 

@@ -49,6 +49,9 @@ pub enum StartError {
         /// Why.
         error: OpenError,
     },
+    /// What observes a device does not start.
+    #[error("{0}")]
+    Observer(String),
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

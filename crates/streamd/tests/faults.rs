@@ -209,7 +209,8 @@ fn a_stopped_client_keeps_nobody_waiting() {
     assert!(stopped.waiting <= u64::from(stopped.items));
     helper.signal(Signal::CONT);
     let before = stopped.counts.delivered;
-    let goes_on = |found: &Status| found.clients.iter().any(|client| client.counts.delivered > before);
+    let goes_on =
+        |found: &Status| found.clients.iter().any(|client| client.counts.delivered > before);
     await_status(&server.socket(), goes_on);
 }
 
@@ -326,7 +327,10 @@ fn malformed_requests_end_their_connection_with_a_reason() {
         (b"\"hello\"", "this is not a request"),
         (br#"{"close":{"stream":1}}"#, "the first request is `hello`"),
         (br#"{"open":{"stream":0,"device":"one","more":1}}"#, "this is not a request"),
-        (br#"{"hello":{"version":9,"wanted":{"name":"a","payload_bytes":1,"items":1}}}"#, "version 1"),
+        (
+            br#"{"hello":{"version":9,"wanted":{"name":"a","payload_bytes":1,"items":1}}}"#,
+            "version 1",
+        ),
         (&long, "more than 4096 bytes"),
     ];
     for (packet, said) in refused {

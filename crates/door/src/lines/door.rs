@@ -176,7 +176,11 @@ impl Connection {
             let ready = self.poller.wait(None).map_err(io_error)?;
             for ready in ready {
                 match ready.key {
-                    END => return Ok(()),
+                    END => {
+                        // If the server has ended, its last receipts are there.
+                        self.carry_out();
+                        return self.write();
+                    }
                     // The peer is gone; nobody reads its receipts.
                     STREAM if ready.hung_up => return Ok(()),
                     STREAM if ready.interest.read => self.read()?,

@@ -219,6 +219,8 @@ impl Service {
             // It fails only for want of memory; then this tries again.
             let ready = self.poller.wait((!idle).then_some(TICK)).unwrap_or_default();
             if ready.iter().any(|ready| ready.key == WAKER) {
+                // If the server has ended, these are the last.
+                self.receipts();
                 return self.counts;
             }
             for _ in 0..BATCH {
