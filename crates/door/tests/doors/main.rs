@@ -5,6 +5,7 @@
 #[expect(dead_code, reason = "the tests of the server use more of it")]
 mod common;
 mod lines;
+mod lsl;
 mod osc;
 mod peers;
 mod support;

@@ -112,7 +112,7 @@ while heard < 10:
 }
 
 /// Python, perhaps of an environment that has more packages.
-fn python() -> Command {
+pub(crate) fn python() -> Command {
     Command::new(std::env::var_os("TACTUS_PYTHON").unwrap_or_else(|| "python3".into()))
 }
 
