@@ -1,5 +1,6 @@
 //! The queue of a device: what is delivered when, and what is not.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tactus_model::time::Nanos;
@@ -50,6 +51,8 @@ pub struct Delivery {
 #[derive(Clone, Debug)]
 pub struct Device<P> {
     queue: BTreeMap<Place, Item<P>>,
+    /// Where the items of each client stand.
+    places: BTreeMap<ClientId, BTreeSet<Place>>,
     /// Each client numbers its own streams.
     stopped: BTreeSet<(ClientId, StreamId)>,
     /// The receipts of the items in delivery if nobody settles them.
@@ -60,7 +63,13 @@ pub struct Device<P> {
 impl<P> Device<P> {
     /// A device that must get each item this long before its time.
     pub const fn new(lead: Nanos) -> Self {
-        Self { queue: BTreeMap::new(), stopped: BTreeSet::new(), unsettled: BTreeMap::new(), lead }
+        Self {
+            queue: BTreeMap::new(),
+            places: BTreeMap::new(),
+            stopped: BTreeSet::new(),
+            unsettled: BTreeMap::new(),
+            lead,
+        }
     }
 
     /// The number of items that wait.
@@ -75,6 +84,7 @@ impl<P> Device<P> {
         if self.has_stopped(item.client, item.stream) {
             return Some(Receipt::undelivered(&item, Outcome::Stopped));
         }
+        self.places.entry(item.client).or_default().insert(item.place());
         let replaced = self.queue.insert(item.place(), item);
         // The desk accepts each number of a client once.
         replaced.map(|item| Receipt::undelivered(&item, Outcome::Failed))
@@ -97,6 +107,7 @@ impl<P> Device<P> {
             && first.key().due <= reached
         {
             let item = first.remove();
+            self.forget(&item.place());
             let lateness = reached - item.due;
             if item.if_late.tolerance().is_none_or(|tolerance| lateness <= tolerance) {
                 let unsettled = Receipt::undelivered(&item, Outcome::Unknown);
@@ -106,7 +117,8 @@ impl<P> Device<P> {
             receipts.push(Receipt::undelivered(&item, Outcome::Late));
             if matches!(item.if_late, IfLate::Stop(_)) {
                 self.stopped.insert((item.client, item.stream));
-                self.remove(|other| is_of(other, &item), Outcome::Stopped, receipts);
+                let stop = Removal::Stop(item.client, item.stream);
+                self.remove_all(&stop, receipts);
             }
         }
         None
@@ -127,9 +139,7 @@ impl<P> Device<P> {
 
     /// Removes the items that are cut.
     pub fn cut(&mut self, cut: &Cut, receipts: &mut Vec<Receipt>) {
-        let first = Place { due: cut.at, client: ClientId(0), sequence: 0 };
-        let later = self.queue.split_off(&first);
-        self.keep(later, |item| !cut.applies_to(item), Outcome::Cut, receipts);
+        self.remove_all(&Removal::Cut(*cut), receipts);
     }
 
     /// Whether a late item has stopped the stream.
@@ -144,51 +154,114 @@ impl<P> Device<P> {
 
     /// Removes the items of a stream that is closed.
     pub fn close(&mut self, client: ClientId, stream: StreamId, receipts: &mut Vec<Receipt>) {
-        self.stopped.remove(&(client, stream));
-        let goes = |item: &Item<P>| item.client == client && item.stream == stream;
-        self.remove(goes, Outcome::Closed, receipts);
+        self.remove_all(&Removal::Close(client, stream), receipts);
     }
 
     /// Removes the items of a client that has gone.
     pub fn leave(&mut self, client: ClientId, receipts: &mut Vec<Receipt>) {
-        self.stopped.retain(|(other, _)| *other != client);
-        self.remove(|item| item.client == client, Outcome::Closed, receipts);
+        self.remove_all(&Removal::Leave(client), receipts);
+    }
+
+    /// Removes items after looking at no more than `most` of them, from `from` on: first
+    /// [`Removal::start`], then what this returned, until it returns `None`. So others can use the
+    /// device meanwhile. The earliest items come first.
+    pub fn remove_some(
+        &mut self,
+        removal: &Removal,
+        from: Place,
+        most: usize,
+        receipts: &mut Vec<Receipt>,
+    ) -> Option<Place> {
+        match removal {
+            Removal::Close(client, stream) => drop(self.stopped.remove(&(*client, *stream))),
+            Removal::Leave(client) => self.stopped.retain(|(other, _)| other != client),
+            Removal::Cut(_) | Removal::Stop(..) => {}
+        }
+        let places = self.places.get(&removal.client())?;
+        let places: Vec<Place> = places.range(from..).take(most).copied().collect();
+        for place in &places {
+            if let Entry::Occupied(entry) = self.queue.entry(*place)
+                && removal.applies_to(entry.get())
+            {
+                receipts.push(Receipt::undelivered(&entry.remove(), removal.outcome()));
+                self.forget(place);
+            }
+        }
+        let last = places.last().filter(|_| places.len() == most)?;
+        Some(Place { sequence: last.sequence.saturating_add(1), ..*last })
+    }
+
+    fn remove_all(&mut self, removal: &Removal, receipts: &mut Vec<Receipt>) {
+        self.remove_some(removal, removal.start(), usize::MAX, receipts);
+    }
+
+    /// Notes that an item waits no longer.
+    fn forget(&mut self, place: &Place) {
+        if let Some(places) = self.places.get_mut(&place.client) {
+            places.remove(place);
+            if places.is_empty() {
+                self.places.remove(&place.client);
+            }
+        }
     }
 
     /// Removes everything. Items in delivery that nobody has settled may have come out.
     pub fn end(&mut self, receipts: &mut Vec<Receipt>) {
         receipts.extend(std::mem::take(&mut self.unsettled).into_values());
-        self.remove(|_| true, Outcome::Ended, receipts);
-    }
-
-    fn remove(
-        &mut self,
-        goes: impl Fn(&Item<P>) -> bool,
-        outcome: Outcome,
-        receipts: &mut Vec<Receipt>,
-    ) {
-        let all = std::mem::take(&mut self.queue);
-        self.keep(all, |item| !goes(item), outcome, receipts);
-    }
-
-    /// Puts back the items that stay; the others get a receipt.
-    fn keep(
-        &mut self,
-        items: BTreeMap<Place, Item<P>>,
-        stays: impl Fn(&Item<P>) -> bool,
-        outcome: Outcome,
-        receipts: &mut Vec<Receipt>,
-    ) {
-        let (stay, go): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            items.into_iter().partition(|(_, item)| stays(item));
-        receipts.extend(go.values().map(|item| Receipt::undelivered(item, outcome)));
-        self.queue.extend(stay);
+        self.places.clear();
+        let left = std::mem::take(&mut self.queue).into_values();
+        receipts.extend(left.map(|item| Receipt::undelivered(&item, Outcome::Ended)));
     }
 }
 
-/// Whether two items are of one stream.
-fn is_of<P>(item: &Item<P>, other: &Item<P>) -> bool {
-    item.client == other.client && item.stream == other.stream
+/// What is removed before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// What a cut removes.
+    Cut(Cut),
+    /// The items of a stream that is closed.
+    Close(ClientId, StreamId),
+    /// The items of a stream that has stopped for a late item.
+    Stop(ClientId, StreamId),
+    /// The items of a client that has gone.
+    Leave(ClientId),
+}
+
+impl Removal {
+    /// The first place where an item may be removed.
+    pub const fn start(&self) -> Place {
+        let due = match self {
+            Self::Cut(cut) => cut.at,
+            _ => Moment::from_nanos(0),
+        };
+        Place { due, client: ClientId(0), sequence: 0 }
+    }
+
+    const fn client(&self) -> ClientId {
+        match self {
+            Self::Cut(Cut { client, .. })
+            | Self::Close(client, _)
+            | Self::Stop(client, _)
+            | Self::Leave(client) => *client,
+        }
+    }
+
+    /// Whether it applies to an item of the client.
+    fn applies_to<P>(&self, item: &Item<P>) -> bool {
+        match self {
+            Self::Cut(cut) => cut.applies_to(item),
+            Self::Close(_, stream) | Self::Stop(_, stream) => item.stream == *stream,
+            Self::Leave(_) => true,
+        }
+    }
+
+    const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Cut(_) => Outcome::Cut,
+            Self::Close(..) | Self::Leave(_) => Outcome::Closed,
+            Self::Stop(..) => Outcome::Stopped,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -308,6 +381,25 @@ mod tests {
         assert_eq!((receipts.len(), receipts[0].sequence), (1, 1));
         assert_eq!(receipts[0].outcome, Outcome::Cut);
         assert_eq!(run(&mut device, 2).0, [0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_removal_can_be_made_in_steps() {
+        let mut device = Device::new(Nanos::ZERO);
+        for sequence in 0..10 {
+            device.push(Item { stream: StreamId(sequence as u32 % 2), ..item(sequence, 5) });
+            device.push(Item { client: ClientId(2), ..item(sequence, 5) });
+        }
+        let (removal, mut receipts) = (Removal::Close(ClientId(1), StreamId(1)), Vec::new());
+        let (mut from, mut steps) = (Some(removal.start()), 0);
+        while let Some(place) = from {
+            from = device.remove_some(&removal, place, 3, &mut receipts);
+            steps += 1;
+        }
+        let removed: Vec<u64> = receipts.iter().map(|receipt| receipt.sequence).collect();
+        assert_eq!((removed, steps, device.waiting()), (vec![1, 3, 5, 7, 9], 4, 15));
+        device.leave(ClientId(2), &mut receipts);
+        assert_eq!(run(&mut device, 5).0, [0, 2, 4, 6, 8]);
     }
 
     #[test]

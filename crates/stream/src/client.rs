@@ -156,7 +156,8 @@ impl Client {
     }
 
     /// Submits an item, and returns its number, which comes back in its receipt. Numbers grow by
-    /// one from 0. Never waits.
+    /// one from 0. Never waits, and never reads the connection: a server that has ended is noticed by
+    /// [`receipt`](Self::receipt), and its ring fills.
     ///
     /// # Errors
     /// The item gets no number and no receipt. Some errors are

@@ -11,6 +11,7 @@
 //! | [`message`] | requests and replies |
 //! | [`slot`] | items and receipts as they lie in shared memory |
 //! | [`slack`] | how early items arrive |
+//! | [`spread`] | a distribution of constant size |
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -19,6 +20,7 @@ pub mod format;
 pub mod message;
 pub mod slack;
 pub mod slot;
+pub mod spread;
 
 pub use client::{Client, Draft, SOCKET, status};
 pub use error::{ConnectError, Ended, RequestError, SubmitError};

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 pub const REQUEST_BYTES: usize = 4096;
 
 /// The most bytes of a reply: a status of all clients.
-pub const REPLY_BYTES: usize = 128 << 10;
+pub const REPLY_BYTES: usize = 192 << 10;
 
 /// A notice: the other side looks into its ring.
 pub const NOTICE: [u8; 1] = [b'n'];

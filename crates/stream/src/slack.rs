@@ -5,6 +5,7 @@ use tactus_delivery::item::Moment;
 use tactus_model::time::Nanos;
 
 use crate::slot::Arrival;
+use crate::spread::Spread;
 
 /// How early items arrived at the queues of their devices: from the arrival to the time of the
 /// item, less the lead of the device.
@@ -41,41 +42,11 @@ pub struct SlackMeter {
     last: Half,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Half {
-    /// Items by their slack. A histogram of [`tactus_stats`](https://docs.rs/tactus-stats) would
-    /// take 400 KB of a client.
-    slack: [u32; BUCKETS],
-    items: u64,
+    slack: Spread,
     late: u64,
-    least: Nanos,
     needed: Nanos,
-}
-
-impl Default for Half {
-    fn default() -> Self {
-        let (least, needed) = (Nanos::MAX, Nanos::ZERO);
-        Self { slack: [0; BUCKETS], items: 0, late: 0, least, needed }
-    }
-}
-
-/// Buckets of an octave.
-const PARTS: usize = 8;
-
-/// Buckets for all durations.
-const BUCKETS: usize = 64 * PARTS;
-
-/// The bucket of a duration: each octave has [`PARTS`] of equal width.
-const fn bucket(length: Nanos) -> usize {
-    let nanos = length.as_nanos();
-    let octave = (nanos | PARTS as u64).ilog2() as usize - PARTS.ilog2() as usize;
-    octave * PARTS + (nanos >> octave) as usize
-}
-
-/// The least duration in a bucket.
-const fn least_of(bucket: usize) -> Nanos {
-    let octave = (bucket / PARTS).saturating_sub(1);
-    Nanos::from_nanos(((bucket - octave * PARTS) as u64) << octave)
 }
 
 impl SlackMeter {
@@ -85,30 +56,21 @@ impl SlackMeter {
         let in_time = due.as_nanos().saturating_sub(lead.as_nanos());
         let half = &mut self.present;
         half.late += u64::from(arrival.at.as_nanos() > in_time);
-        half.items += 1;
-        let slack = Nanos::from_nanos(in_time.saturating_sub(arrival.at.as_nanos()));
-        let count = &mut half.slack[bucket(slack)];
-        *count = count.saturating_add(1);
-        half.least = half.least.min(slack);
+        half.slack.record(Nanos::from_nanos(in_time.saturating_sub(arrival.at.as_nanos())));
         half.needed = half.needed.max(arrival.needed);
     }
 
     /// The slack of the items of the last minute; `None` if none arrived.
     pub fn slack(&mut self, now: Moment) -> Option<Slack> {
         self.advance(now);
-        let (last, present) = (&self.last, &self.present);
-        let items = last.items + present.items;
-        let mut seen = 0;
-        let p1 = last.slack.iter().zip(&present.slack).position(|(last, present)| {
-            seen += u64::from(*last) + u64::from(*present);
-            seen > items / 100
-        })?;
+        let mut all = self.last.slack.clone();
+        all.add(&self.present.slack);
         Some(Slack {
-            items,
-            late: last.late + present.late,
-            p1: least_of(p1),
-            least: last.least.min(present.least),
-            needed: last.needed.max(present.needed),
+            items: all.count(),
+            late: self.last.late + self.present.late,
+            p1: all.quantile(0.01)?,
+            least: all.min()?,
+            needed: self.last.needed.max(self.present.needed),
         })
     }
 
@@ -148,15 +110,6 @@ mod tests {
         meter.arrived(Arrival { at: start, needed: ms(1) }, start + ms(1), ms(2));
         let slack = meter.slack(start).unwrap();
         assert_eq!((slack.late, slack.p1), (1, Nanos::ZERO));
-    }
-
-    #[test]
-    fn buckets_cover_all_durations() {
-        for nanos in [0, 1, 7, 8, 9, 15, 16, 17, 1000, 123_456_789, u64::MAX] {
-            let length = Nanos::from_nanos(nanos);
-            let least = least_of(bucket(length));
-            assert!(least <= length && nanos - least.as_nanos() <= nanos / 8, "{nanos}");
-        }
     }
 
     #[test]

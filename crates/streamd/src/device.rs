@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
@@ -70,11 +71,6 @@ impl RunningDevice {
         Ok((Self { info, queue, thread }, shortfalls))
     }
 
-    /// Whether the thread has ended.
-    pub fn has_ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
     /// Ends the thread, and waits for it. The sink silences what sounds.
     pub fn end(&mut self) {
         if let Some(thread) = self.thread.take() {
@@ -104,6 +100,14 @@ struct DeviceThread {
     queue: Arc<Queue>,
     spin: Nanos,
     settled: Vec<(Place, Delivery)>,
+}
+
+/// After a panic too, the server learns that the thread has ended.
+impl Drop for DeviceThread {
+    fn drop(&mut self) {
+        self.queue.has_ended.store(true, Ordering::Release);
+        self.queue.answer();
+    }
 }
 
 impl DeviceThread {

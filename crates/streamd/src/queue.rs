@@ -2,19 +2,23 @@
 //! delivers them.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use tactus_delivery::device::{Cut, Delivery, Device};
+use tactus_delivery::device::{Delivery, Device, Removal};
 use tactus_delivery::item::{ClientId, Item, Moment, Place, StreamId};
 use tactus_delivery::receipt::{Evidence, Receipt};
 use tactus_model::time::Nanos;
-use tactus_stats::LatencyHistogram;
 use tactus_stream::message::Errors;
+use tactus_stream::spread::Spread;
 use tactus_sys::SysError;
 use tactus_sys::pi_mutex::{PiGuard, PiMutex};
 use tactus_sys::private_futex::Signal;
 use tactus_sys::wait::Waker;
 
 use crate::sink::Payload;
+
+/// Items that are looked at while the other thread may wait.
+const ITEMS_AT_ONCE: usize = 64;
 
 /// What both threads share. The lock has priority inheritance.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Queue {
     changed: Signal,
     /// Wakes the thread that passes on receipts.
     answered: Arc<Waker>,
+    /// Whether the thread of the device has ended.
+    pub has_ended: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -36,7 +42,7 @@ struct State {
     /// Clients that have gone, whose notes are to be silenced.
     left: Vec<ClientId>,
     /// How late deliveries began.
-    errors: LatencyHistogram,
+    errors: Spread,
     /// Until when the thread of the device sleeps; `None` while it is awake.
     sleeps_until: Option<Moment>,
     is_ending: bool,
@@ -59,11 +65,12 @@ impl Queue {
             device: Device::new(lead),
             receipts: Vec::new(),
             left: Vec::new(),
-            errors: LatencyHistogram::new(),
+            errors: Spread::default(),
             sleeps_until: None,
             is_ending: false,
         };
-        Self { state: PiMutex::new(state), lead, changed: Signal::default(), answered }
+        let (changed, has_ended) = (Signal::default(), AtomicBool::new(false));
+        Self { state: PiMutex::new(state), lead, changed, answered, has_ended }
     }
 
     /// # Panics
@@ -88,14 +95,13 @@ impl Queue {
         }
     }
 
-    pub fn cut(&self, cut: &Cut) {
-        let state = &mut *self.lock();
-        state.device.cut(cut, &mut state.receipts);
-    }
-
-    pub fn close(&self, client: ClientId, stream: StreamId) {
-        let state = &mut *self.lock();
-        state.device.close(client, stream, &mut state.receipts);
+    /// Removes items, a few at a time: the device waits for none of it.
+    pub fn remove(&self, removal: &Removal) {
+        let mut from = Some(removal.start());
+        while let Some(place) = from {
+            let state = &mut *self.lock();
+            from = state.device.remove_some(removal, place, ITEMS_AT_ONCE, &mut state.receipts);
+        }
     }
 
     pub fn resume(&self, client: ClientId, stream: StreamId) {
@@ -104,11 +110,8 @@ impl Queue {
 
     /// Drops the items of a client that has gone, and silences it.
     pub fn leave(&self, client: ClientId) {
-        {
-            let state = &mut *self.lock();
-            state.device.leave(client, &mut state.receipts);
-            state.left.push(client);
-        }
+        self.remove(&Removal::Leave(client));
+        self.lock().left.push(client);
         self.changed.send();
     }
 
@@ -118,9 +121,9 @@ impl Queue {
         self.changed.send();
     }
 
-    /// The receipts since the last call are appended to `receipts`.
+    /// The receipts since the last call take the place of `receipts`, which are none.
     pub fn collect(&self, receipts: &mut Vec<Receipt>) {
-        receipts.append(&mut self.lock().receipts);
+        std::mem::swap(receipts, &mut self.lock().receipts);
     }
 
     /// Answers everything that waits, after the thread of the device has ended.
@@ -142,7 +145,7 @@ impl Queue {
             p999: quantile(0.999),
             max: errors.max().unwrap_or_default(),
         };
-        (waiting, errors.count(), (!errors.is_empty()).then_some(found))
+        (waiting, errors.count(), (errors.count() > 0).then_some(found))
     }
 
     /// The clients that have gone since the last call.

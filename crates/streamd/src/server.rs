@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tactus_delivery::desk::{Accepted, Desk, DeviceId, Limits, Refusal};
-use tactus_delivery::device::Cut;
+use tactus_delivery::device::{Cut, Removal};
 use tactus_delivery::item::{ClientId, Item, Moment};
 use tactus_delivery::receipt::{Outcome, Receipt};
 use tactus_model::policy::{RealtimePriority, Scheduling};
@@ -43,8 +43,8 @@ const STREAMS_MOST: u32 = 64;
 /// The most branches of a client.
 const BRANCHES_MOST: u32 = 1024;
 
-/// Connections that are accepted before others are served again.
-const ACCEPTED_AT_ONCE: usize = 16;
+/// From one connection to the next, of all users: those that are refused take time too.
+const ACCEPT_GAP: Nanos = Nanos::from_micros(500);
 
 /// How long no connections are accepted after that failed, e.g. for want of descriptors.
 const FAILED_ACCEPT_GAP: Nanos = Nanos::from_millis(100);
@@ -53,7 +53,7 @@ const FAILED_ACCEPT_GAP: Nanos = Nanos::from_millis(100);
 const ITEMS_AT_ONCE: usize = 64;
 
 /// How long the thread sleeps although a client has more items: nobody keeps it from sleeping.
-const BACKLOG_GAP: Nanos = Nanos::from_micros(50);
+const BACKLOG_GAP: Nanos = Nanos::from_micros(20);
 
 /// When a client is looked at again that has more items than room for receipts.
 const FULL_GAP: Nanos = Nanos::from_millis(10);
@@ -228,7 +228,7 @@ impl Server {
             self.take_all_items(clock::now());
             self.pass_on_receipts();
             self.keep_time(clock::now());
-            if let Some(ended) = self.devices.iter().find(|device| device.has_ended()) {
+            if let Some(ended) = ended_by_itself(&self.devices) {
                 return Err(ServeError::DeviceEnded(ended.info.name.clone()));
             }
         }
@@ -273,35 +273,34 @@ impl Server {
     }
 
     fn accept(&mut self, now: Moment) {
-        for _ in 0..ACCEPTED_AT_ONCE {
-            let socket = match self.listener.accept() {
-                Ok((socket, _)) => socket,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => {
-                    // A connection that cannot be accepted stays ready.
-                    self.closed = Some(now + FAILED_ACCEPT_GAP);
-                    let _ = self.poller.change(&self.listener, LISTENER, Interest::default());
-                    return;
-                }
-            };
-            let Ok(peer) = local_socket::peer_credentials(socket.as_fd()) else { continue };
-            if socket.set_nonblocking(true).is_err() {
-                continue;
-            }
-            let user = peer.user;
-            let connection = Connection::new(socket, peer, now);
-            if let Err(reason) = self.users.connect(user) {
-                let _ = connection.reply(&Reply::Ended(reason), &[]);
-                continue;
-            }
-            let key = self.next;
-            self.next += 1;
-            if self.poller.add(&connection, key, Interest::READ).is_err() {
-                self.users.disconnect(user, 0);
-                continue;
-            }
-            self.connections.insert(key, connection);
+        let socket = match self.listener.accept() {
+            Ok((socket, _)) => socket,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            // A connection that cannot be accepted stays ready.
+            Err(_) => return self.stop_accepting(now + FAILED_ACCEPT_GAP),
+        };
+        self.stop_accepting(now + ACCEPT_GAP);
+        let Ok(peer) = local_socket::peer_credentials(socket.as_fd()) else { return };
+        if socket.set_nonblocking(true).is_err() {
+            return;
         }
+        let user = peer.user;
+        let connection = Connection::new(socket, peer, now);
+        if let Err(reason) = self.users.connect(user) {
+            let _ = connection.reply(&Reply::Ended(reason), &[]);
+            return;
+        }
+        let key = self.next;
+        self.next += 1;
+        match self.poller.add(&connection, key, Interest::READ) {
+            Ok(()) => drop(self.connections.insert(key, connection)),
+            Err(_) => self.users.disconnect(user, 0),
+        }
+    }
+
+    fn stop_accepting(&mut self, until: Moment) {
+        self.closed = Some(until);
+        let _ = self.poller.change(&self.listener, LISTENER, Interest::default());
     }
 
     /// Takes one packet of a connection.
@@ -354,7 +353,8 @@ impl Server {
             }
             Request::Close { stream } => {
                 let device = self.desk.close(client, stream).map_err(refused)?;
-                self.devices[device.0 as usize].queue.close(client, stream);
+                let close = Removal::Close(client, stream);
+                self.devices[device.0 as usize].queue.remove(&close);
             }
             Request::Resume { stream } => {
                 let device = self.desk.device(client, stream).map_err(refused)?;
@@ -363,7 +363,7 @@ impl Server {
             Request::Cut { branch, epoch, at } => {
                 let cut = Cut { client, branch, epoch, at };
                 for device in self.desk.cut(&cut).map_err(refused)? {
-                    self.devices[device.0 as usize].queue.cut(&cut);
+                    self.devices[device.0 as usize].queue.remove(&Removal::Cut(cut));
                 }
             }
         }
@@ -490,9 +490,10 @@ impl Server {
     /// Passes on the receipts of all devices.
     fn pass_on_receipts(&mut self) {
         let mut receipts = std::mem::take(&mut self.receipts);
-        self.devices.iter().for_each(|device| device.queue.collect(&mut receipts));
-        for receipt in receipts.drain(..) {
-            self.pass_on(receipt);
+        receipts.drain(..).for_each(|receipt| self.pass_on(receipt));
+        for place in 0..self.devices.len() {
+            self.devices[place].queue.collect(&mut receipts);
+            receipts.drain(..).for_each(|receipt| self.pass_on(receipt));
         }
         self.receipts = receipts;
         self.connections.values_mut().for_each(Connection::notify);
@@ -605,6 +606,11 @@ impl Server {
         }
         status
     }
+}
+
+/// A device whose thread has ended by a defect.
+fn ended_by_itself(devices: &[RunningDevice]) -> Option<&RunningDevice> {
+    devices.iter().find(|device| device.queue.has_ended.load(Ordering::Acquire))
 }
 
 /// Checks what a client wants.

@@ -284,7 +284,9 @@ impl Raw {
     fn reply(&self) -> Option<(Reply, Vec<OwnedFd>)> {
         let mut buffer = vec![0; REPLY_BYTES];
         loop {
-            let received = local_socket::receive(&self.stream, &mut buffer, true).ok()?;
+            let mut receive = || local_socket::receive(&self.stream, &mut buffer, true);
+            // Unheard notices make the first call fail after the end.
+            let received = receive().or_else(|_| receive()).ok()?;
             match received.count {
                 0 => return None,
                 1 => {}

@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::{Running, SETTINGS, draft, ms};
+use tactus_delivery::device::Delivery;
+use tactus_delivery::item::{Item, Place};
 use tactus_model::time::Nanos;
 use tactus_stream::{
-    BranchId, Client, Draft, Evidence, IfLate, Outcome, Receipt, RequestError, SubmitError, Wanted,
-    status,
+    BranchId, Client, Draft, Evidence, Format, IfLate, Moment, Outcome, Receipt, RequestError,
+    SubmitError, Wanted, status,
 };
+use tactus_streamd::sink::{HandedOver, Payload, Sink};
 use tactus_streamd::{Measure, Settings};
 
 const LONG: Option<Duration> = Some(Duration::from_secs(20));
@@ -220,4 +223,87 @@ fn many_clients_at_once_get_all_their_receipts() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     let total = status(&socket).unwrap().total;
     assert_eq!((total.accepted, total.delivered), (10_000, 10_000));
+}
+
+/// A device that takes an item early and says later how it went; while it is busy with one, it takes
+/// no other.
+#[derive(Default)]
+struct Slow {
+    busy: Option<(Place, Moment)>,
+    has_panic: bool,
+}
+
+impl Sink for Slow {
+    fn format(&self) -> Format {
+        Format::Bytes { most: 3 }
+    }
+
+    fn lead(&self) -> Nanos {
+        ms(5)
+    }
+
+    fn ready_from(&self) -> Moment {
+        self.busy.map_or(Moment::from_nanos(0), |(_, until)| until)
+    }
+
+    fn next_turn(&self) -> Option<Moment> {
+        self.busy.map(|(_, until)| until)
+    }
+
+    fn hand_over(&mut self, item: &Item<Payload>) -> HandedOver {
+        assert!(!self.has_panic, "planted");
+        self.busy = Some((item.place(), Client::now() + ms(2)));
+        HandedOver::Pending
+    }
+
+    fn settled(&mut self, found: &mut dyn FnMut(Place, Delivery)) {
+        if let Some((place, until)) = self.busy
+            && Client::now() >= until
+        {
+            let (began, ended, evidence) = (place.due, until, Evidence::DeviceClock);
+            found(place, Delivery { began, ended, taken: true, evidence });
+            self.busy = None;
+        }
+    }
+}
+
+#[test]
+fn a_device_may_take_items_early_and_answer_later() {
+    let server = Running::with([("slow", Box::<Slow>::default())], SETTINGS);
+    let mut client = server.client("player");
+    assert_eq!(client.devices()[0].lead, ms(5));
+    let stream = client.open("slow").unwrap();
+    let due = Client::now() + ms(30);
+    for _ in 0..5 {
+        client.submit(&draft(stream, due)).unwrap();
+    }
+    let long = Draft { payload: b"abcd", ..draft(stream, due) };
+    assert!(matches!(client.submit(&long), Err(SubmitError::Unfit(_))));
+    let mut last = due;
+    for (number, receipt) in receipts(&mut client) {
+        assert_eq!(
+            (receipt.outcome, receipt.evidence),
+            (Outcome::Delivered, Evidence::DeviceClock)
+        );
+        let ended = receipt.ended.unwrap();
+        if number > 0 {
+            assert!(ended >= last + ms(2), "one after the other");
+        }
+        last = ended;
+    }
+}
+
+#[test]
+fn a_defect_of_a_device_ends_the_server_with_all_receipts() {
+    let slow = Slow { has_panic: true, ..Slow::default() };
+    let server = Running::with([("slow", Box::new(slow))], SETTINGS);
+    let mut client = server.client("player");
+    let stream = client.open("slow").unwrap();
+    let now = Client::now();
+    client.submit(&draft(stream, now + Nanos::from_secs(9))).unwrap();
+    client.submit(&draft(stream, now)).unwrap();
+    let outcomes: Vec<Outcome> = receipts(&mut client).values().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ended, Outcome::Unknown]);
+    let error = server.result().unwrap_err();
+    assert_eq!(error.to_string(), "the thread of device `slow` has ended");
 }

@@ -77,7 +77,7 @@ const CLIENTS: Columns<10> = Columns([
 fn text(status: &Status) -> String {
     let Counts { accepted, delivered, .. } = status.total;
     let mut text = format!(
-        "{} of {} accepted, running for {}: {} delivered, {} late, {} dropped\n",
+        "{}; {} accepted in {}: {} delivered, {} late, {} dropped\n",
         format::counted(status.clients.len() as u64, "client"),
         format::counted(accepted, "item"),
         format::span(status.running),
@@ -174,6 +174,14 @@ mod tests {
             total: counts,
             shortfalls: vec!["fifo:80: not permitted".to_owned()],
         };
-        assert_eq!(text(&status).replace('\u{202f}', " "), "");
+        assert_eq!(
+            text(&status).replace('\u{202f}', " "),
+            "1 client; 105 items accepted in 5 s: 100 delivered, 2 late, 1 dropped\n\
+             device        what                  streams  waiting   delivered   error p50   p99\n\
+             null          measure               1        2         100         3.00 µs     12.0 µs\n\
+             client            process   user    streams  waiting   delivered   late    dropped   slack p1    lead\n\
+             player            4711      1000    1        2         100         2       1         900 µs      300 µs\n\
+             warning: fifo:80: not permitted\n"
+        );
     }
 }

@@ -22,6 +22,7 @@ mod reproduce;
 mod reserve;
 mod screen;
 mod stored;
+mod streamd;
 mod support;
 mod unprivileged;
 mod watch;

@@ -137,6 +137,12 @@ pub const PLANS: &[Plan] = &[
         ],
     },
     Plan {
+        name: "streamd",
+        arguments: &["streamd", "--socket", "socket", "--device", "null=measure"],
+        length_ms: 100,
+        faults: &[command(Signal::KILL), command(Signal::TERM), command(Signal::INT)],
+    },
+    Plan {
         name: "net measure",
         arguments: &[
             "measure",

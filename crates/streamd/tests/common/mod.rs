@@ -52,6 +52,13 @@ impl Running {
         Client::connect(self.socket(), &Wanted::named(name)).unwrap()
     }
 
+    /// What the server returns when it ends by itself.
+    #[expect(clippy::allow_attributes, reason = "not every test program uses it")]
+    #[allow(dead_code)]
+    pub fn result(mut self) -> Result<(), ServeError> {
+        self.thread.take().expect("it was not ended").join().unwrap()
+    }
+
     pub fn end(&mut self) {
         if let Some(thread) = self.thread.take() {
             self.handle.end();
