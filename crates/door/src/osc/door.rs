@@ -125,7 +125,7 @@ impl Door {
             server: options.server.clone(),
             hosts: BTreeMap::new(),
             cookies: Cookies::default(),
-            clock: RealClock::new(&Look::now()),
+            clock: RealClock::new(&Look::best()),
             counts: Counts::default(),
             reported: 0,
             listener: Box::new(listener),
@@ -249,6 +249,7 @@ impl Service {
             return;
         }
         if let Some(by) = self.clock.consider(&Look::now()) {
+            self.clock.adopt(&Look::best());
             (self.listener)(Event::ClockJumped(by));
         }
         match tactus_osc::read(bytes) {
