@@ -15,6 +15,7 @@ mod experiments;
 mod exports;
 mod fifo;
 mod imports;
+mod lines;
 mod messages;
 mod midi;
 pub mod mutation;
@@ -37,7 +38,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -56,6 +57,7 @@ pub const TARGETS: [Target; 18] = [
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
     Target { name: "midi", seeds: midi::seeds, run: midi::run },
     Target { name: "osc", seeds: osc::seeds, run: osc::run },
+    Target { name: "lines", seeds: lines::seeds, run: lines::run },
 ];
 
 /// The target with this name.

@@ -1,8 +1,10 @@
 //! Packets of Open Sound Control.
 
+use tactus_door::osc::request::{Request, payload_of};
 use tactus_model::time::Instant;
 use tactus_osc::packet::{ARGUMENTS, MESSAGES};
 use tactus_osc::{Argument, Message, TimeTag, read};
+use tactus_stream::{Format, IfLate};
 
 /// A message, and a bundle that has one twice.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
@@ -22,7 +24,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     vec![message, bundle]
 }
 
-/// What is read is written so that the same is read again.
+/// What is read is written so that the same is read again; requests of items go on to payloads.
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(timed) = read(bytes) else { return };
     assert!(timed.len() <= MESSAGES);
@@ -32,5 +34,12 @@ pub(crate) fn run(bytes: &[u8]) {
         let written = timed.message.bytes();
         let again = read(&written).expect("what was written is read");
         assert_eq!(again[0].message.bytes(), written);
+        let Ok(Request::Item { options, values, .. }) = Request::of(&timed.message) else {
+            continue;
+        };
+        assert!(!matches!(options.if_late, IfLate::Stop(_)));
+        for format in [Format::Midi, Format::Dmx, Format::Bytes { most: 64 }] {
+            let _ = payload_of(format, &values);
+        }
     }
 }

@@ -12,7 +12,8 @@ use tactus_sys::local_socket::{self, SocketFile};
 use tactus_sys::poller::{Interest, Poller};
 use tactus_sys::wait::Waker;
 
-use super::message::{Answer, LINE_BYTES};
+use super::answer::Answer;
+use super::request::LINE_BYTES;
 use super::session::Session;
 
 /// How a door is opened.

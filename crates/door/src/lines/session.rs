@@ -8,7 +8,8 @@ use tactus_stream::{
     SubmitError,
 };
 
-use super::message::{Answer, Answered, BadLine, Clock, Device, Id, Request, Send};
+use super::answer::{Answer, Answered, Clock, Device};
+use super::request::{BadLine, Id, Request, Send};
 use crate::clock::Look;
 use crate::unanswered;
 use crate::values::{BadValue, payload};

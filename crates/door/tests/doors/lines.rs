@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tactus_door::lines::door::{CONNECTIONS, ITEMS};
-use tactus_door::lines::message::LINE_BYTES;
+use tactus_door::lines::request::LINE_BYTES;
 use tactus_door::lines::{Door, Options};
 use tactus_stream::Client;
 use tempfile::TempDir;

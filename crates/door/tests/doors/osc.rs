@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tactus_door::clock::{Look, RealClock};
 use tactus_door::osc::account::{BURST, Origin};
-use tactus_door::osc::door::ITEMS;
+use tactus_door::osc::service::ITEMS;
 use tactus_door::osc::{Counts, Door, Event, Options};
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_osc::{Argument, Message, TimeTag};
