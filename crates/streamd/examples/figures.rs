@@ -86,15 +86,15 @@ impl Role {
         Ok(line.split_whitespace().nth(1).ok_or("no value")?.parse()?)
     }
 
-    /// The CPU time so far.
+    /// The CPU time of all its threads so far.
     fn cpu_time(&self) -> Outcomes<Nanos> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()))?;
-        let fields: Vec<&str> =
-            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
-        let (user, system) = (ticks(11).ok_or("no value")?, ticks(12).ok_or("no value")?);
-        let tick = 1_000_000_000 / tactus_sys::process::clock_ticks_per_second();
-        Ok(Nanos::from_nanos((user + system) * tick))
+        let mut sum = Nanos::ZERO;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.0.id()))? {
+            let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+            let time = text.split_whitespace().next().ok_or("no value")?;
+            sum = sum + Nanos::from_nanos(time.parse()?);
+        }
+        Ok(sum)
     }
 }
 

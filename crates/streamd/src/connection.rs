@@ -8,7 +8,10 @@ use tactus_delivery::item::{ClientId, Item, Moment};
 use tactus_delivery::receipt::{Outcome, Receipt};
 use tactus_fifo::shared_ring::{self, ReadEnd, Shape, WriteEnd};
 use tactus_model::time::Nanos;
-use tactus_stream::message::{Counts, NOTICE, REPLY_BYTES, REQUEST_BYTES, Reply, Request, Wanted};
+use tactus_stream::message::{
+    Counts, ITEMS_MOST, NOTICE, PAYLOAD_BYTES_MOST, REPLY_BYTES, REQUEST_BYTES, RING_BYTES_MOST,
+    Reply, Request, Wanted, is_name,
+};
 use tactus_stream::slack::SlackMeter;
 use tactus_stream::slot::{
     Answered, Arrival, HEADER_BYTES, Malformed, RECEIPT_BYTES, ReceiptSlot, Submitted,
@@ -138,6 +141,7 @@ pub(crate) struct Shapes {
 impl Shapes {
     /// The sizes that a client wants, or why they are not possible.
     pub fn of(wanted: &Wanted) -> Result<Self, String> {
+        check(wanted)?;
         let shape = |bytes: usize| Shape::new(bytes, wanted.items as usize);
         let items = shape(HEADER_BYTES + wanted.payload_bytes as usize);
         let receipts = shape(RECEIPT_BYTES);
@@ -259,4 +263,27 @@ pub(crate) fn count(counts: &mut Counts, outcome: Outcome) {
         Outcome::Unknown => &mut counts.unknown,
     };
     *counted += 1;
+}
+
+/// Checks what a client wants.
+fn check(wanted: &Wanted) -> Result<(), String> {
+    let Wanted { name, payload_bytes, items } = wanted;
+    if !is_name(name) {
+        return Err("the name of a client has 1 to 64 bytes without white space".to_owned());
+    }
+    if !(1..=PAYLOAD_BYTES_MOST as u32).contains(payload_bytes) {
+        return Err(format!(
+            "payloads of {payload_bytes} bytes; 1 to {PAYLOAD_BYTES_MOST} are possible"
+        ));
+    }
+    if !(1..=ITEMS_MOST).contains(items) {
+        return Err(format!("room for {items} items; 1 to {ITEMS_MOST} are possible"));
+    }
+    let bytes = items.next_power_of_two() as usize * (HEADER_BYTES + *payload_bytes as usize);
+    if bytes > RING_BYTES_MOST {
+        return Err(format!(
+            "{items} items of {payload_bytes} bytes take {bytes} bytes; {RING_BYTES_MOST} are possible"
+        ));
+    }
+    Ok(())
 }

@@ -1,6 +1,8 @@
 //! The server: one thread that takes items from clients and passes on receipts, and a thread for
 //! each device.
 
+mod items;
+
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
@@ -9,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tactus_delivery::desk::{Accepted, Desk, DeviceId, Limits, Refusal};
+use tactus_delivery::desk::{Desk, DeviceId, Limits, Refusal};
 use tactus_delivery::device::{Cut, Removal};
-use tactus_delivery::item::{ClientId, Item, Moment};
+use tactus_delivery::item::{ClientId, Moment};
 use tactus_delivery::receipt::{Outcome, Receipt};
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::result::Shortfall;
@@ -19,16 +21,16 @@ use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_stream::message::{
-    ClientStatus, Counts, DeviceStatus, ITEMS_MOST, PAYLOAD_BYTES_MOST, RING_BYTES_MOST, Reply,
-    Request, Status, VERSION, Wanted, Welcome, is_name,
+    ClientStatus, Counts, DeviceStatus, ITEMS_MOST, Reply, Request, Status, VERSION, Wanted,
+    Welcome,
 };
-use tactus_stream::slot::{HEADER_BYTES, Submitted};
+use tactus_stream::slot::Submitted;
 use tactus_sys::clock;
 use tactus_sys::local_socket::{self, SocketFile};
 use tactus_sys::poller::{Interest, Poller, Ready};
 use tactus_sys::wait::Waker;
 
-use crate::connection::{Closed, Connection, Held, Packet, Session, Shapes, count};
+use crate::connection::{Closed, Connection, Packet, Session, Shapes};
 use crate::device::{Pace, RunningDevice};
 use crate::error::{ServeError, StartError};
 use crate::sink::Sink;
@@ -49,14 +51,8 @@ const ACCEPT_GAP: Nanos = Nanos::from_micros(500);
 /// How long no connections are accepted after that failed, e.g. for want of descriptors.
 const FAILED_ACCEPT_GAP: Nanos = Nanos::from_millis(100);
 
-/// Items that are taken from a client before others are served again.
-const ITEMS_AT_ONCE: usize = 64;
-
 /// How long the thread sleeps although a client has more items: nobody keeps it from sleeping.
 const BACKLOG_GAP: Nanos = Nanos::from_micros(20);
-
-/// When a client is looked at again that has more items than room for receipts.
-const FULL_GAP: Nanos = Nanos::from_millis(10);
 
 /// How long a connection may last without introducing itself.
 const HELLO_TIME: Nanos = Nanos::from_secs(2);
@@ -392,7 +388,6 @@ impl Server {
         if connection.session.is_some() {
             return Err(refused("it has introduced itself already".to_owned()));
         }
-        check(&wanted).map_err(refused)?;
         let shapes = Shapes::of(&wanted).map_err(refused)?;
         self.users.take_rings(connection.peer.user, shapes.bytes()).map_err(refused)?;
         let client = self.desk.enter(shapes.room() as u32);
@@ -417,98 +412,6 @@ impl Server {
         self.has_secret_memory &= not_secret.is_none();
         let files = files.each_ref().map(AsFd::as_fd);
         connection.reply(&Reply::Welcome(welcome), &files)
-    }
-
-    /// Takes items of all clients.
-    fn take_all_items(&mut self, now: Moment) {
-        let clients: Vec<u64> = self.clients.values().copied().collect();
-        for key in clients {
-            if let Err(closed) = self.take_items(key, now, ITEMS_AT_ONCE) {
-                self.close(key, closed);
-            }
-        }
-    }
-
-    /// Takes at most so many items of a client.
-    fn take_items(&mut self, key: u64, now: Moment, most: usize) -> Result<(), Closed> {
-        let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        let Some(session) = &mut connection.session else { return Ok(()) };
-        if session.held.as_ref().is_some_and(|held| held.retry > now) {
-            return Ok(());
-        }
-        self.desk.read(session.client, session.newly_read());
-        // The client adds items meanwhile.
-        for _ in 0..most.min(session.room as usize) {
-            let Some(Submitted { item, at }) = session.next()? else { return Ok(()) };
-            let header = Submitted { item: without_payload(&item), at };
-            let device = self.desk.device(item.client, item.stream);
-            let fits = device.is_ok_and(|device| {
-                let format = self.devices[device.0 as usize].info.format;
-                format.check(item.payload).is_ok()
-            });
-            let payload: Box<[u8]> = item.payload.into();
-            if !fits {
-                session.refuse(&header.item, Outcome::Refused)?;
-                self.total.accepted += 1;
-                count(&mut self.total, Outcome::Refused);
-                continue;
-            }
-            match self.desk.submit(with_payload(&header.item, payload), now) {
-                Ok(accepted) => {
-                    session.counts.accepted += 1;
-                    self.total.accepted += 1;
-                    match accepted {
-                        Accepted::Queued(device, item) => {
-                            let device = &self.devices[device.0 as usize];
-                            session.arrived(&header, now, device.info.lead);
-                            device.queue.push(item);
-                        }
-                        Accepted::Answered(receipt) => self.receipts.push(receipt),
-                    }
-                }
-                Err(Refusal::TooFarAhead { from, .. }) => {
-                    session.held = Some(Held { retry: from });
-                    return Ok(());
-                }
-                Err(Refusal::Full { .. }) => {
-                    session.held = Some(Held { retry: now + FULL_GAP });
-                    return Ok(());
-                }
-                Err(refusal @ Refusal::Sequence { .. }) => {
-                    return Err(Closed(Some(refusal.to_string())));
-                }
-                Err(_) => {
-                    session.refuse(&header.item, Outcome::Refused)?;
-                    self.total.accepted += 1;
-                    count(&mut self.total, Outcome::Refused);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Passes on the receipts of all devices.
-    fn pass_on_receipts(&mut self) {
-        let mut receipts = std::mem::take(&mut self.receipts);
-        receipts.drain(..).for_each(|receipt| self.pass_on(receipt));
-        for place in 0..self.devices.len() {
-            self.devices[place].queue.collect(&mut receipts);
-            receipts.drain(..).for_each(|receipt| self.pass_on(receipt));
-        }
-        self.receipts = receipts;
-        self.connections.values_mut().for_each(Connection::notify);
-    }
-
-    fn pass_on(&mut self, receipt: Receipt) {
-        count(&mut self.total, receipt.outcome);
-        // The client may have gone.
-        let Some(key) = self.clients.get(&receipt.client).copied() else { return };
-        let session = self.connections.get_mut(&key).and_then(|found| found.session.as_mut());
-        if let Some(session) = session
-            && let Err(closed) = session.answer(receipt)
-        {
-            self.close(key, closed);
-        }
     }
 
     /// Listens again to those that were muted, and closes those whose time is over.
@@ -563,7 +466,7 @@ impl Server {
             let Some(session) = &mut connection.session else { continue };
             for _ in 0..session.room {
                 let Ok(Some(Submitted { item, .. })) = session.next() else { break };
-                let item = without_payload(&item);
+                let item = items::with_payload(&item, ());
                 if session.refuse(&item, Outcome::Ended).is_err() {
                     break;
                 }
@@ -613,29 +516,6 @@ fn ended_by_itself(devices: &[RunningDevice]) -> Option<&RunningDevice> {
     devices.iter().find(|device| device.queue.has_ended.load(Ordering::Acquire))
 }
 
-/// Checks what a client wants.
-fn check(wanted: &Wanted) -> Result<(), String> {
-    let Wanted { name, payload_bytes, items } = wanted;
-    if !is_name(name) {
-        return Err("the name of a client has 1 to 64 bytes without white space".to_owned());
-    }
-    if !(1..=PAYLOAD_BYTES_MOST as u32).contains(payload_bytes) {
-        return Err(format!(
-            "payloads of {payload_bytes} bytes; 1 to {PAYLOAD_BYTES_MOST} are possible"
-        ));
-    }
-    if !(1..=ITEMS_MOST).contains(items) {
-        return Err(format!("room for {items} items; 1 to {ITEMS_MOST} are possible"));
-    }
-    let bytes = items.next_power_of_two() as usize * (HEADER_BYTES + *payload_bytes as usize);
-    if bytes > RING_BYTES_MOST {
-        return Err(format!(
-            "{items} items of {payload_bytes} bytes take {bytes} bytes; {RING_BYTES_MOST} are possible"
-        ));
-    }
-    Ok(())
-}
-
 /// The policy of the thread that serves clients: below that of the devices.
 fn next_lower(policy: Scheduling) -> Scheduling {
     let lower =
@@ -656,13 +536,4 @@ fn add_new(shortfalls: &mut Vec<Shortfall>, missing: impl IntoIterator<Item = Sh
             shortfalls.push(missing);
         }
     }
-}
-
-fn without_payload<P>(item: &Item<P>) -> Item<()> {
-    with_payload(item, ())
-}
-
-fn with_payload<P, Q>(item: &Item<P>, payload: Q) -> Item<Q> {
-    let Item { client, sequence, stream, branch, epoch, due, if_late, .. } = *item;
-    Item { client, sequence, stream, branch, epoch, due, if_late, payload }
 }

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_device_has_a_text_and_bad_ones_are_explained() {
-        for text in ["null=measure"] {
+        for text in ["null=measure", "piano-1=measure"] {
             let device: NamedDevice = text.parse().unwrap();
             assert_eq!(device.to_string(), text);
         }

@@ -45,8 +45,11 @@ pub fn start_observed(
 ) -> Result<(Server, bool), StartError> {
     // A process that starts no programs needs only this limit raised.
     process::raise_open_files_limit()?;
-    // Rings are locked; with a limit, fewer clients find room.
-    let unlimited = process::remove_lock_limit();
+    // Rings are locked; with a limit, fewer clients find room, and later mappings would fail.
+    let lock = match process::remove_lock_limit() {
+        Ok(()) => Lock::OnceTouched,
+        Err(_) => Lock::Present,
+    };
     let failed = |error| StartError::Socket { path: options.socket.clone(), error };
     let activated = activation::take_sockets().into_iter().next().map(UnixListener::from);
     let is_activated = activated.is_some();
@@ -64,8 +67,7 @@ pub fn start_observed(
     let offered: Result<Vec<Offered>, StartError> =
         options.devices.into_iter().map(|device| offer(device, &mut observe)).collect();
     let mut server = Server::new(listener, file, offered?, options.settings)?;
-    // Later mappings would fail beyond a limit.
-    if let Err(refused) = unlimited.and_then(|()| memory::lock(Lock::OnceTouched)) {
+    if let Err(refused) = memory::lock(lock) {
         let refused = NotGranted::LockedMemory { errno: refused.errno.raw_os_error() };
         server.add_shortfall(refused.explain_here());
     }
