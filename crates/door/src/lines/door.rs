@@ -165,9 +165,12 @@ impl Connection {
 
     fn run(mut self) -> io::Result<()> {
         loop {
-            self.carry_out();
+            let has_more = self.carry_out();
             self.write()?;
             let is_written = self.output.is_empty();
+            if has_more && is_written {
+                continue;
+            }
             if is_written && (self.is_over || self.is_last && !self.session.waits()) {
                 return Ok(());
             }
@@ -191,8 +194,9 @@ impl Connection {
         }
     }
 
-    /// Carries out lines and takes receipts, for as long as answers are read.
-    fn carry_out(&mut self) {
+    /// Carries out lines and takes receipts. Returns whether there may be more, for which the answers
+    /// have no room.
+    fn carry_out(&mut self) -> bool {
         while self.output.len() < LINE_BYTES {
             if !self.is_over
                 && let Err(ended) = self.session.receipts()
@@ -203,9 +207,10 @@ impl Connection {
             if let Some(answer) = self.session.answer() {
                 self.put(&answer);
             } else if self.is_over || !self.session.takes_lines() || !self.next_line() {
-                return;
+                return false;
             }
         }
+        true
     }
 
     /// Carries out the next line, if one is whole.

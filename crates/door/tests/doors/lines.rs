@@ -148,6 +148,18 @@ fn a_line_that_is_refused_ends_nothing() {
 }
 
 #[test]
+fn many_short_lines_are_all_answered() {
+    let (server, _) = server();
+    let door = open(&server);
+    let mut program = Program::new(&door);
+    // Their answers are many times as long, and nobody reads them at first.
+    program.stream.write_all(&b"x\n".repeat(20_000)).unwrap();
+    for line in 1..=20_000 {
+        assert_eq!(program.hear().1["line"], line);
+    }
+}
+
+#[test]
 fn a_stopped_device_is_resumed() {
     let (server, _) = server();
     let door = open(&server);
