@@ -16,6 +16,7 @@ mod gpio;
 mod peers;
 mod rt_faults;
 mod rtkit;
+mod stream_peers;
 mod timerlat;
 mod tracing_cost;
 
@@ -69,6 +70,10 @@ usage: cargo xtask CHORE
   fifo-peers messages [BLOCKS]
                       compare a message in shared memory, one way, with iceoryx2, both spinning
                       (two CPUs)
+  stream-peers [ROUNDS]
+                      error against due times of the delivery server beside liblo, PortTime and
+                      SuperCollider, 5 rounds or as given (root, cc, liblo-dev, libportmidi-dev,
+                      supercollider-language)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -112,6 +117,8 @@ fn main() -> anyhow::Result<ExitCode> {
             rt_faults::in_guests(&repository(), kernel, seconds)?;
         }
         ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
+        ["stream-peers"] => stream_peers::compare(&repository(), "5")?,
+        ["stream-peers", rounds] => stream_peers::compare(&repository(), rounds)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

@@ -42,6 +42,21 @@ impl Outcome {
         Self::Refused,
         Self::Unknown,
     ];
+
+    /// Its word, as in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Late => "late",
+            Self::Stopped => "stopped",
+            Self::Cut => "cut",
+            Self::Closed => "closed",
+            Self::Ended => "ended",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// How far the times of a receipt can be trusted.
@@ -59,6 +74,19 @@ pub enum Evidence {
     Kernel,
     /// A position of the device's own clock, converted by the observed relation of both clocks.
     DeviceClock,
+}
+
+impl Evidence {
+    /// Its word, as in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Virtual => "virtual",
+            Self::Call => "call",
+            Self::Kernel => "kernel",
+            Self::DeviceClock => "device-clock",
+        }
+    }
 }
 
 /// What became of an item, and when.

@@ -62,6 +62,9 @@ pub enum StartError {
     /// Two inputs have the same name.
     #[error("two inputs have the name `{0}`")]
     InputNameTaken(String),
+    /// What observes a device does not start.
+    #[error("{0}")]
+    Observer(String),
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

@@ -30,4 +30,4 @@ pub use error::{OpenError, ServeError, StartError};
 pub use measure::Measure;
 pub use server::{Handle, Offered, Server, Settings};
 pub use spec::{BadDevice, DeviceSpec, NamedDevice};
-pub use start::{Options, start};
+pub use start::{Options, start, start_observed};

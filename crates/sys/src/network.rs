@@ -1,6 +1,7 @@
 //! Network namespaces, virtual links between them, and sockets below and beside the kernel's
 //! protocols.
 
+mod drops;
 mod namespace;
 mod napi;
 mod packet;
@@ -8,6 +9,7 @@ mod route;
 mod stamp;
 mod xdp;
 
+pub use drops::dropped_datagrams;
 pub use namespace::NetworkNamespace;
 pub use napi::receive_in_threads;
 pub use packet::{PacketSocket, Protocol};

@@ -1,5 +1,7 @@
 //! `tactus streamd`: the delivery server.
 
+mod doors;
+
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -13,6 +15,7 @@ use tactus_streamd::inputs::{Inputs, NamedInput};
 use tactus_streamd::{DeviceSpec, NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
 use tactus_sys::process::effective_user;
 
+use self::doors::Doors;
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
 use crate::signals;
@@ -29,7 +32,10 @@ use crate::terminal::{say, shortfall_text};
 /// It needs root, CAP_SYS_NICE or a limit RLIMIT_RTPRIO for its priority; without it, the server
 /// serves with the best policy that is permitted, and says so.
 ///
-/// Example: tactus streamd --device null=measure
+/// Doors let in programs that are not clients: --osc takes Open Sound Control over UDP, --lines JSON
+/// lines over a local socket, and --lsl shows deliveries to the Lab Streaming Layer.
+///
+/// Example: tactus streamd --device null=measure --osc 7770
 #[derive(Args)]
 pub(crate) struct StreamdArguments {
     /// Socket to listen at, unless systemd passes one
@@ -50,6 +56,8 @@ pub(crate) struct StreamdArguments {
     /// Watch the clock instead of sleeping this long before each item: at most 1ms; it takes as much CPU time
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = spin)]
     spin: Nanos,
+    #[command(flatten)]
+    doors: Doors,
     #[command(flatten)]
     quietness: Quietness,
 }
@@ -78,10 +86,15 @@ fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
 }
 
 pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
-    let StreamdArguments { socket, devices, inputs, policy, horizon, spin, quietness } = arguments;
+    let StreamdArguments { socket, devices, inputs, policy, horizon, spin, doors, quietness } =
+        arguments;
     let settings = Settings { pace: Pace { policy, spin }, horizon };
     let options = Options { socket: socket.clone(), devices, settings };
-    let (mut server, is_activated) = tactus_streamd::start(options).map_err(not_started)?;
+    doors.check(&options.devices)?;
+    let mut markers = Vec::new();
+    let mark = |name: &str, sink| doors.mark(name, sink, &mut markers);
+    let (mut server, is_activated) =
+        tactus_streamd::start_observed(options, mark).map_err(not_started)?;
     if !inputs.is_empty() {
         let inputs = Inputs::open(&inputs, policy).map_err(not_started)?;
         for input in inputs.status() {
@@ -94,15 +107,21 @@ pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
     for shortfall in server.shortfalls() {
         say!("{}", shortfall_text(shortfall).trim_end());
     }
-    let socket = match is_activated {
+    let shown = match is_activated {
         true => "the socket that systemd passed".to_owned(),
         false => socket.display().to_string(),
     };
     let name = |device: &DeviceInfo| format!("{}={}", device.name, device.spec);
     let names: Vec<String> = server.devices().map(name).collect();
     let count = format::counted(names.len() as u64, "device");
-    quietness.note(format_args!("serving {socket}; {count}: {}", names.join(", ")));
-    server.run().map_err(CommandError::internal)
+    quietness.note(format_args!("serving {shown}; {count}: {}", names.join(", ")));
+    // They close after the server has answered every item.
+    let _open = doors.open(&socket, quietness)?;
+    let served = server.run().map_err(CommandError::internal);
+    for outlet in markers.iter().filter(|outlet| outlet.lost() > 0) {
+        say!("LSL: {} deliveries have no marker: too many came at once.", outlet.lost());
+    }
+    served
 }
 
 fn not_started(error: StartError) -> CommandError {

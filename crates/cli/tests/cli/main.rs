@@ -5,6 +5,7 @@ mod bad_input;
 mod commands;
 mod doctor;
 mod documents;
+mod doors;
 mod ended;
 mod explain;
 mod flight;
