@@ -139,7 +139,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "load",
         of: None,
         value: "LOAD",
-        about: "Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:\"make -j4\"; stress-ng:\"--vm 2\"; several together: player@60+display",
+        about: "Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, x11-events, x11-keyboard, x11-mouse, console-input, each with its copies, e.g. compute:2 or compile:cpus; cmd:\"make -j4\"; stress-ng:\"--vm 2\"; several together: player@60+display",
         set: |cell, text| put(&mut cell.load.load, text),
         get: |cell| cell.load.load.to_string(),
     },
