@@ -22,13 +22,15 @@ pub enum Outcome {
     Closed,
     /// The server ended first.
     Ended,
+    /// It broke a rule, e.g. it was for a stream that is not open.
+    Refused,
     /// The delivery began, and its end was not seen: the item may have come out.
     Unknown,
 }
 
 impl Outcome {
     /// All outcomes.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Delivered,
         Self::Failed,
         Self::Late,
@@ -36,6 +38,7 @@ impl Outcome {
         Self::Cut,
         Self::Closed,
         Self::Ended,
+        Self::Refused,
         Self::Unknown,
     ];
 }

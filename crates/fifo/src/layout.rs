@@ -41,6 +41,8 @@ pub(crate) mod reader {
     pub const CLOSED: usize = 3;
     /// All of them.
     pub const COUNT: usize = 8;
+    /// Where they begin in memory that both sides write: a cache line behind those of the writer.
+    pub const SHARED: usize = 8;
 }
 
 /// The words of a ring or a block.
@@ -52,6 +54,8 @@ pub(crate) struct Layout {
     pub bytes: usize,
     /// Words of a slot.
     item: usize,
+    /// Where the words of the reader begin in its memory.
+    reader: usize,
 }
 
 impl Layout {
@@ -74,12 +78,22 @@ impl Layout {
             return Err(SizeError::Capacity { capacity });
         }
         let (capacity, item) = (capacity.next_power_of_two(), bytes.div_ceil(8));
-        let layout = Self { capacity, bytes, item };
+        let layout = Self { capacity, bytes, item, reader: 0 };
         let ring = layout.capacity * layout.item * 8;
         if ring > RING_BYTES_MAX {
             return Err(SizeError::Ring { bytes: ring });
         }
         Ok(layout)
+    }
+
+    /// The same, with the words of the reader in the memory of the writer.
+    pub const fn shared(self) -> Self {
+        Self { reader: reader::SHARED, ..self }
+    }
+
+    /// A word of the reader.
+    pub const fn reader(&self, word: usize) -> usize {
+        self.reader + word
     }
 
     /// Words of the side that writes items.

@@ -57,6 +57,7 @@ mod ration;
 mod realtime;
 mod ring;
 mod separation;
+pub mod shared_ring;
 mod shortfalls;
 
 pub use bell::CHANNELS_MAX;

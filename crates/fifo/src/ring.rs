@@ -1,6 +1,6 @@
 //! The two ends of a ring in shared memory. The same code serves both processes.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use tactus_sys::peer_memory::{ReadableWords, WritableWords};
 
@@ -12,7 +12,7 @@ use crate::{Full, Received, element};
 #[derive(Debug)]
 pub(crate) struct RingWriter {
     own: WritableWords,
-    layout: Layout,
+    pub layout: Layout,
     pub index: WriteIndex,
 }
 
@@ -47,7 +47,7 @@ impl RingWriter {
     pub fn reader_waits(&self, peer: &ReadableWords) -> bool {
         // Either this sees that the reader waits, or the reader sees the item before it waits.
         fence(Ordering::SeqCst);
-        peer.load(reader::WAITS) != 0
+        peer.load(self.layout.reader(reader::WAITS)) != 0
     }
 
     /// Shows that nothing follows.
@@ -115,8 +115,12 @@ impl RingReader {
         false
     }
 
+    fn own_word(&self, word: usize) -> &AtomicU64 {
+        &self.own.words()[self.layout.reader(word)]
+    }
+
     fn show(&self, index: u64) {
-        self.own.words()[reader::READ].store(index, Ordering::Release);
+        self.own_word(reader::READ).store(index, Ordering::Release);
     }
 
     /// Requests notice of the next item. Returns whether one is there already.
@@ -132,7 +136,7 @@ impl RingReader {
     fn set_waits(&mut self, waits: bool) {
         if self.waits != waits {
             self.waits = waits;
-            self.own.words()[reader::WAITS].store(waits.into(), Ordering::Relaxed);
+            self.own_word(reader::WAITS).store(waits.into(), Ordering::Relaxed);
         }
     }
 
@@ -140,11 +144,11 @@ impl RingReader {
     pub fn restart(&mut self, session: u64) {
         self.index = ReadIndex::starting_at(0, self.layout.capacity as u64);
         self.show(0);
-        self.own.words()[reader::SESSION].store(session, Ordering::Release);
+        self.own_word(reader::SESSION).store(session, Ordering::Release);
     }
 
     /// Shows that nobody reads any more.
     pub fn close(&self) {
-        self.own.words()[reader::CLOSED].store(1, Ordering::Release);
+        self.own_word(reader::CLOSED).store(1, Ordering::Release);
     }
 }

@@ -53,6 +53,13 @@ impl Sounding {
         self.sustained == 0 && self.keys.iter().all(|keys| *keys == 0)
     }
 
+    /// Leaves out the notes and pedals that others hold too.
+    pub fn exclude(&mut self, other: &Self) {
+        let both = self.keys.iter_mut().zip(&other.keys);
+        both.for_each(|(keys, held)| *keys &= !held);
+        self.sustained &= !other.sustained;
+    }
+
     /// The messages that end each note and release each pedal; afterwards nothing sounds.
     ///
     /// Devices need not obey "all notes off", so each note is ended by a message of its own.
@@ -106,6 +113,13 @@ mod tests {
         for other in [&[0x81, 60, 0][..], &[0x80, 61, 0], &[0xB1, 123, 0], &[0xF8]] {
             assert!(!followed(&[&[0x90, 60, 100], other]).is_silent(), "{other:?}");
         }
+    }
+
+    #[test]
+    fn what_others_hold_is_left_out() {
+        let mut sounding = followed(&[&[0x90, 60, 1], &[0x90, 61, 1], &[0xB0, SUSTAIN, 127]]);
+        sounding.exclude(&followed(&[&[0x90, 60, 9], &[0xB0, SUSTAIN, 127]]));
+        assert_eq!(sounding, followed(&[&[0x90, 61, 1]]));
     }
 
     proptest! {

@@ -1,10 +1,29 @@
 //! Timed delivery for programs: the protocol of the delivery server, and a client.
 //!
+//! A program submits items ahead of their times; the server `tactus streamd` delivers each at its
+//! time and answers it by a [`Receipt`]: when it was due, when its delivery began and ended, the
+//! outcome, and how far the times can be trusted. docs/streams.md describes the server.
+//!
 //! | module | content |
 //! |---|---|
+//! | [`client`] | a blocking client |
 //! | [`format`] | what the payload of an item may be |
+//! | [`message`] | requests and replies |
+//! | [`slot`] | items and receipts as they lie in shared memory |
+//! | [`slack`] | how early items arrive |
 #![forbid(unsafe_code)]
 
+pub mod client;
+pub mod error;
 pub mod format;
+pub mod message;
+pub mod slack;
+pub mod slot;
 
+pub use client::{Client, Draft, SOCKET, status};
+pub use error::{ConnectError, Ended, RequestError, SubmitError};
 pub use format::{Format, Unfit};
+pub use message::{DeviceInfo, Wanted};
+pub use slack::Slack;
+pub use tactus_delivery::item::{BranchId, ClientId, IfLate, Moment, StreamId};
+pub use tactus_delivery::receipt::{Evidence, Outcome, Receipt};

@@ -1,7 +1,7 @@
 //! Where items come out.
 
 use tactus_delivery::device::Delivery;
-use tactus_delivery::item::{ClientId, Item, Place};
+use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
@@ -27,12 +27,26 @@ pub trait Sink: Send {
         Nanos::ZERO
     }
 
+    /// From when on the device takes the next item: a line is busy while it sends. Until then,
+    /// items wait in their order, and can be cut.
+    fn ready_from(&self) -> Moment {
+        Moment::from_nanos(0)
+    }
+
+    /// When [`Self::settled`] must be called next although no item is due; `None` if there is no
+    /// need.
+    fn next_turn(&self) -> Option<Moment> {
+        None
+    }
+
     /// Hands an item over at its time, less the lead.
     fn hand_over(&mut self, item: &Item<Payload>) -> HandedOver;
 
-    /// Passes on the deliveries that have ended since the last call.
+    /// Passes on the deliveries that have ended since the last call, and does what the sink must
+    /// do meanwhile, e.g. sends the next part of a long item.
     fn settled(&mut self, _found: &mut dyn FnMut(Place, Delivery)) {}
 
-    /// Silences what a client has left sounding, as soon as possible.
+    /// Silences what a client has left sounding, as soon as possible. A sink that is dropped
+    /// silences everything.
     fn client_left(&mut self, _client: ClientId) {}
 }

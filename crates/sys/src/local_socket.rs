@@ -153,8 +153,24 @@ fn inode(path: &Path) -> io::Result<(u64, u64)> {
 /// # Errors
 /// `TimedOut`: they still wait. `ConnectionRefused`: nobody listens. Others: see connect(2).
 pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
-    let (family, kind, flags) = (AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC);
-    let socket = rustix::net::socket_with(family, kind, flags, None)?;
+    connect_as(SocketType::STREAM, path, patience)
+}
+
+/// Like [`connect`], to a socket whose messages keep their bounds.
+///
+/// # Errors
+/// Those of [`connect`]; `EPROTOTYPE`: the socket is of the other kind.
+#[doc(alias = "SOCK_SEQPACKET")]
+pub fn connect_packets(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    connect_as(SocketType::SEQPACKET, path, patience)
+}
+
+fn socket(kind: SocketType) -> io::Result<OwnedFd> {
+    Ok(rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+fn connect_as(kind: SocketType, path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let socket = socket(kind)?;
     set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
     match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
         Err(Errno::AGAIN) => Err(ErrorKind::TimedOut.into()),
@@ -189,16 +205,34 @@ fn permit_all(path: &Path) -> io::Result<()> {
 /// `AddrInUse`: another process listens there. Others: the directory or the file cannot be used, or
 /// another process replaces the file meanwhile.
 pub fn listen(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    listen_as(SocketType::STREAM, path)
+}
+
+/// Like [`listen`], for connections whose messages keep their bounds.
+///
+/// # Errors
+/// Those of [`listen`].
+pub fn listen_packets(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    listen_as(SocketType::SEQPACKET, path)
+}
+
+/// Connections that wait to be accepted, as the standard library has it.
+const BACKLOG: i32 = 128;
+
+fn listen_as(kind: SocketType, path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket()) {
-        match connect(path, LEFT_OVER_PATIENCE) {
+        match connect_as(kind, path, LEFT_OVER_PATIENCE) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
             _ => return Err(ErrorKind::AddrInUse.into()),
         }
     }
-    let listener = UnixListener::bind(path)?;
+    let listener = socket(kind)?;
+    rustix::net::bind(&listener, &SocketAddrUnix::new(path)?)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    let listener = UnixListener::from(listener);
     let file = SocketFile::of(path)?;
     permit_all(path)?;
     Ok((listener, file))
@@ -309,6 +343,22 @@ mod tests {
         assert_eq!(listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
         drop(listener);
         assert!(listen(&path).is_ok(), "left over");
+    }
+
+    #[test]
+    fn packets_keep_their_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let (listener, _file) = listen_packets(&path).unwrap();
+        let near = connect_packets(&path, Duration::from_secs(5)).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        assert_eq!((send(&near, b"one", &[]), send(&near, b"x", &[])), (Ok(3), Ok(1)));
+        let mut buffer = [0; 16];
+        assert_eq!(receive(&far, &mut buffer, false).unwrap().count, 3);
+        assert_eq!(receive(&far, &mut buffer, false).unwrap().count, 1);
+        let other = connect(&path, Duration::from_secs(5)).unwrap_err();
+        assert_eq!(other.raw_os_error(), Some(Errno::PROTOTYPE.raw_os_error()));
+        assert_eq!(listen_packets(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
     }
 
     #[test]

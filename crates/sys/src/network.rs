@@ -12,7 +12,7 @@ pub use namespace::NetworkNamespace;
 pub use napi::receive_in_threads;
 pub use packet::{PacketSocket, Protocol};
 pub use route::{LinkEnd, RouteSocket};
-pub use stamp::StampedSocket;
+pub use stamp::{Departure, DepartureSocket, StampedSocket};
 pub use xdp::XdpTransmitter;
 
 use std::os::fd::OwnedFd;

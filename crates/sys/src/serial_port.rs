@@ -39,7 +39,21 @@ pub fn free(root: &Path) -> Vec<PathBuf> {
 /// - `EACCES`: it belongs to others, usually to the group `dialout`.
 #[doc(alias = "O_NOCTTY")]
 pub fn open(port: &Path) -> Result<File, SysError> {
-    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open_with(port, OFlags::empty())
+}
+
+/// Like [`open`], for a port or another character device whose writes return at once if they would
+/// wait.
+///
+/// # Errors
+/// As above; `EAGAIN` or `EBUSY`: another program uses the device.
+#[doc(alias = "O_NONBLOCK")]
+pub fn open_without_waiting(device: &Path) -> Result<File, SysError> {
+    open_with(device, OFlags::NONBLOCK)
+}
+
+fn open_with(port: &Path, flags: OFlags) -> Result<File, SysError> {
+    let flags = flags | OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::open(port, flags, Mode::empty()).map(File::from).map_err(SysError::of("open"))
 }
 
