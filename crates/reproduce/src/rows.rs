@@ -18,7 +18,11 @@ impl<'a> Row<'a> {
             | Measure::HandlerTime
             | Measure::OperationCost
             | Measure::FrameTime
-            | Measure::BurstDelivery => self.measure.to_string(),
+            | Measure::BurstDelivery
+            | Measure::MessageDelivery
+            | Measure::MessageInterval
+            | Measure::ExtraDelay
+            | Measure::ReceiverError => self.measure.to_string(),
             Measure::InterruptAcknowledge | Measure::ContextSwitch => {
                 format!("{}, {}", self.measure, self.transfers)
             }
