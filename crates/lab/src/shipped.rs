@@ -1,7 +1,7 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 31] = [
+pub const EXPERIMENTS: [(&str, &str); 32] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
