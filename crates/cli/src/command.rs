@@ -25,6 +25,8 @@ mod report;
 mod reproduce;
 mod reserve;
 mod show;
+mod streamd;
+mod streams;
 mod watch;
 mod why;
 
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Need(need::NeedArguments),
     Qosd(qosd::QosdArguments),
     Qos(qos::QosArguments),
+    Streamd(streamd::StreamdArguments),
+    Streams(streams::StreamsArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -84,6 +88,8 @@ impl Command {
             | Self::Reserve(_)
             | Self::Qosd(_)
             | Self::Qos(_)
+            | Self::Streamd(_)
+            | Self::Streams(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -116,6 +122,8 @@ impl Command {
             Self::Need(arguments) => need::run(&arguments),
             Self::Qosd(arguments) => qosd::run(&arguments),
             Self::Qos(arguments) => qos::run(&arguments),
+            Self::Streamd(arguments) => streamd::run(arguments),
+            Self::Streams(arguments) => streams::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

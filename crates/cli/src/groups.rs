@@ -3,12 +3,13 @@
 use clap::Command;
 
 /// The headings, and the subcommands below each.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Measure and explain",
         &["doctor", "measure", "costs", "model", "why", "explain", "watch", "lint", "record"],
     ),
     ("Guarantee", &["need", "admit", "reserve", "qosd", "qos"]),
+    ("Deliver at a time", &["streamd", "streams"]),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),
     (
         "Rarely used",

@@ -15,7 +15,7 @@ pub struct DeviceId(pub u32);
 /// How much a client may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Items without a receipt that the client has read. A client has room for as many receipts.
+    /// Items of a client without a receipt that it has read.
     pub items: u32,
     /// How far ahead of the present an item may be due.
     pub horizon: Nanos,
@@ -109,8 +109,9 @@ pub struct Desk {
     next_client: u32,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Client {
+    items: u32,
     streams: BTreeMap<StreamId, DeviceId>,
     branches: BTreeMap<BranchId, Branch>,
     last_sequence: Option<u64>,
@@ -132,18 +133,22 @@ impl Desk {
         Self { limits, clients: BTreeMap::new(), next_client: 0 }
     }
 
-    /// A new client.
-    pub fn enter(&mut self) -> ClientId {
+    /// A new client that has room for so many receipts, and so may have as many items without a
+    /// receipt that it has read, within the limit.
+    pub fn enter(&mut self, room: u32) -> ClientId {
+        let items = room.min(self.limits.items);
         let client = ClientId(self.next_client);
         self.next_client += 1;
-        self.clients.insert(client, Client::default());
+        let (streams, branches) = (BTreeMap::new(), BTreeMap::new());
+        let entered = Client { items, streams, branches, last_sequence: None, outstanding: 0 };
+        self.clients.insert(client, entered);
         client
     }
 
     /// Ends a client. Its streams are to be closed at these devices.
     pub fn leave(&mut self, client: ClientId) -> Vec<(StreamId, DeviceId)> {
-        let gone = self.clients.remove(&client).unwrap_or_default();
-        gone.streams.into_iter().collect()
+        let gone = self.clients.remove(&client);
+        gone.map(|gone| gone.streams.into_iter().collect()).unwrap_or_default()
     }
 
     /// Opens a stream of a client to a device.
@@ -177,14 +182,35 @@ impl Desk {
         removed.ok_or(Refusal::NoStream(stream))
     }
 
+    /// The device of a stream.
+    ///
+    /// # Errors
+    /// Fails if the client has no such stream.
+    pub fn device(&self, client: ClientId, stream: StreamId) -> Result<DeviceId, Refusal> {
+        let found = self.clients.get(&client).ok_or(Refusal::NoClient(client))?;
+        found.streams.get(&stream).copied().ok_or(Refusal::NoStream(stream))
+    }
+
+    /// The number of streams of all clients that are open to a device.
+    pub fn streams_of(&self, device: DeviceId) -> usize {
+        let streams = self.clients.values().flat_map(|client| client.streams.values());
+        streams.filter(|other| **other == device).count()
+    }
+
+    /// The number of streams of a client.
+    pub fn streams(&self, client: ClientId) -> usize {
+        self.clients.get(&client).map_or(0, |client| client.streams.len())
+    }
+
     /// Takes an item, or says why not; a refused item gets no receipt.
     ///
     /// # Errors
     /// Fails if the item breaks a rule or a limit; some refusals are
     /// [transient](Refusal::is_transient).
     pub fn submit<P>(&mut self, item: Item<P>, now: Moment) -> Result<Accepted<P>, Refusal> {
-        let Limits { items, horizon, branches, .. } = self.limits;
+        let Limits { horizon, branches, .. } = self.limits;
         let client = self.client(item.client)?;
+        let items = client.items;
         let device = *client.streams.get(&item.stream).ok_or(Refusal::NoStream(item.stream))?;
         if let Some(last) = client.last_sequence
             && item.sequence <= last
@@ -299,7 +325,7 @@ mod tests {
 
     fn desk() -> (Desk, ClientId) {
         let mut desk = Desk::new(LIMITS);
-        let client = desk.enter();
+        let client = desk.enter(u32::MAX);
         desk.open(client, StreamId(1), DeviceId(5)).unwrap();
         (desk, client)
     }

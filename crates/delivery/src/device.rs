@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tactus_model::time::Nanos;
 
+use crate::device_clock::Correction;
 use crate::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, Place, StreamId};
 use crate::receipt::{Evidence, Outcome, Receipt};
 
@@ -39,8 +40,11 @@ pub struct Delivery {
     pub ended: Moment,
     /// Whether the device took the item.
     pub taken: bool,
-    /// How far the times can be trusted.
+    /// How far the times can be trusted. Without evidence, nobody knows whether an item that was
+    /// taken came out.
     pub evidence: Evidence,
+    /// How the device's clock deviated, if the times are by that clock.
+    pub correction: Option<Correction>,
 }
 
 /// The items that wait for a device, and those that it has but has not answered.
@@ -50,7 +54,8 @@ pub struct Delivery {
 #[derive(Clone, Debug)]
 pub struct Device<P> {
     queue: BTreeMap<Place, Item<P>>,
-    stopped: BTreeSet<StreamId>,
+    /// Each client numbers its own streams.
+    stopped: BTreeSet<(ClientId, StreamId)>,
     /// The receipts of the items in delivery if nobody settles them.
     unsettled: BTreeMap<Place, Receipt>,
     lead: Nanos,
@@ -71,7 +76,7 @@ impl<P> Device<P> {
     ///
     /// An item that is already due is the next to be delivered.
     pub fn push(&mut self, item: Item<P>) -> Option<Receipt> {
-        if self.stopped.contains(&item.stream) {
+        if self.has_stopped(item.client, item.stream) {
             return Some(Receipt::undelivered(&item, Outcome::Stopped));
         }
         let replaced = self.queue.insert(item.place(), item);
@@ -104,8 +109,8 @@ impl<P> Device<P> {
             }
             receipts.push(Receipt::undelivered(&item, Outcome::Late));
             if matches!(item.if_late, IfLate::Stop(_)) {
-                self.stopped.insert(item.stream);
-                self.remove(|other| other.stream == item.stream, Outcome::Stopped, receipts);
+                self.stopped.insert((item.client, item.stream));
+                self.remove(|other| is_of(other, &item), Outcome::Stopped, receipts);
             }
         }
         None
@@ -118,10 +123,15 @@ impl<P> Device<P> {
 
     /// The receipt of an item in delivery; `None` if it is none.
     pub fn settle(&mut self, place: &Place, delivery: Delivery) -> Option<Receipt> {
-        let Delivery { began, ended, taken, evidence } = delivery;
-        let outcome = if taken { Outcome::Delivered } else { Outcome::Failed };
+        let Delivery { began, ended, taken, evidence, correction } = delivery;
+        let outcome = match (taken, evidence) {
+            (false, _) => Outcome::Failed,
+            (true, Evidence::None) => Outcome::Unknown,
+            (true, _) => Outcome::Delivered,
+        };
         let receipt = self.unsettled.remove(place)?;
-        Some(Receipt { began: Some(began), ended: Some(ended), outcome, evidence, ..receipt })
+        let (began, ended) = (Some(began), Some(ended));
+        Some(Receipt { began, ended, outcome, evidence, correction, ..receipt })
     }
 
     /// Removes the items that are cut.
@@ -132,19 +142,26 @@ impl<P> Device<P> {
     }
 
     /// Whether a late item has stopped the stream.
-    pub fn has_stopped(&self, stream: StreamId) -> bool {
-        self.stopped.contains(&stream)
+    pub fn has_stopped(&self, client: ClientId, stream: StreamId) -> bool {
+        self.stopped.contains(&(client, stream))
     }
 
     /// Lets items of a stopped stream be delivered again.
-    pub fn resume(&mut self, stream: StreamId) {
-        self.stopped.remove(&stream);
+    pub fn resume(&mut self, client: ClientId, stream: StreamId) {
+        self.stopped.remove(&(client, stream));
     }
 
     /// Removes the items of a stream that is closed.
-    pub fn close(&mut self, stream: StreamId, receipts: &mut Vec<Receipt>) {
-        self.stopped.remove(&stream);
-        self.remove(|item| item.stream == stream, Outcome::Closed, receipts);
+    pub fn close(&mut self, client: ClientId, stream: StreamId, receipts: &mut Vec<Receipt>) {
+        self.stopped.remove(&(client, stream));
+        let goes = |item: &Item<P>| item.client == client && item.stream == stream;
+        self.remove(goes, Outcome::Closed, receipts);
+    }
+
+    /// Removes the items of a client that has gone.
+    pub fn leave(&mut self, client: ClientId, receipts: &mut Vec<Receipt>) {
+        self.stopped.retain(|(other, _)| *other != client);
+        self.remove(|item| item.client == client, Outcome::Closed, receipts);
     }
 
     /// Removes everything. Items in delivery that nobody has settled may have come out.
@@ -178,6 +195,11 @@ impl<P> Device<P> {
     }
 }
 
+/// Whether two items are of one stream.
+fn is_of<P>(item: &Item<P>, other: &Item<P>) -> bool {
+    item.client == other.client && item.stream == other.stream
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +224,8 @@ mod tests {
     }
 
     fn done(began: u64) -> Delivery {
-        Delivery { began: at(began), ended: at(began), taken: true, evidence: Evidence::Virtual }
+        let (began, evidence) = (at(began), Evidence::Virtual);
+        Delivery { began, ended: began, taken: true, evidence, correction: None }
     }
 
     /// Delivers what is due, and returns the numbers delivered and the outcomes of all receipts.
@@ -256,10 +279,29 @@ mod tests {
             (4, Outcome::Stopped),
         ];
         assert_eq!(found, wanted.into_iter().collect());
-        assert!(device.has_stopped(StreamId(1)));
+        assert!(device.has_stopped(ClientId(1), StreamId(1)));
         assert_eq!(device.push(item(5, 9)).unwrap().outcome, Outcome::Stopped);
-        device.resume(StreamId(1));
+        device.resume(ClientId(1), StreamId(1));
         assert_eq!(device.push(item(6, 9)), None);
+    }
+
+    #[test]
+    fn streams_of_the_same_number_belong_to_their_clients() {
+        let mut device = Device::new(Nanos::ZERO);
+        let other = |sequence, due| Item { client: ClientId(2), ..item(sequence, due) };
+        device.push(Item { if_late: IfLate::Stop(Nanos::ZERO), ..item(0, 1) });
+        device.push(other(0, 3));
+        let (delivered, outcomes) = run(&mut device, 2);
+        assert_eq!((delivered, outcomes), (vec![], vec![(0, Outcome::Late)]));
+        assert_eq!(device.push(other(1, 3)), None);
+        assert!(!device.has_stopped(ClientId(2), StreamId(1)));
+        device.resume(ClientId(2), StreamId(1));
+        assert_eq!(device.push(item(1, 3)).unwrap().outcome, Outcome::Stopped);
+        let mut receipts = Vec::new();
+        device.close(ClientId(1), StreamId(1), &mut receipts);
+        assert_eq!((receipts.len(), device.waiting()), (0, 2));
+        device.leave(ClientId(2), &mut receipts);
+        assert_eq!((receipts.len(), device.waiting()), (2, 0));
     }
 
     #[test]
@@ -288,6 +330,10 @@ mod tests {
         assert_eq!(device.in_delivery(), 2);
         assert!(device.settle(&second, done(1)).is_some(), "answered before the first");
         assert_eq!(device.settle(&second, done(1)), None, "answered once");
+        let third = device.take_due(at(1), &mut receipts).unwrap().place();
+        let lost = Delivery { evidence: Evidence::None, ..done(1) };
+        assert_eq!(device.settle(&third, lost).unwrap().outcome, Outcome::Unknown);
+        device.push(item(3, 1));
         device.end(&mut receipts);
         let outcomes: Vec<Outcome> = receipts.iter().map(|receipt| receipt.outcome).collect();
         assert_eq!(outcomes, [Outcome::Unknown, Outcome::Ended]);

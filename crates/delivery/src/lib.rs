@@ -9,6 +9,7 @@
 //! | [`item`] | items, streams, lateness policies |
 //! | [`receipt`] | outcomes and receipts |
 //! | [`device`] | the queue of a device: what is delivered when, and what is not |
+//! | [`device_clock`] | positions of a device, mapped to the monotonic clock |
 //! | [`desk`] | what clients may submit: credit, horizons, branches, cuts |
 //! | [`simulation`] | a server in virtual time |
 //!
@@ -19,6 +20,7 @@
 
 pub mod desk;
 pub mod device;
+pub mod device_clock;
 pub mod item;
 pub mod receipt;
 pub mod simulation;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device_clock::Correction;
 use crate::item::{ClientId, Item, Moment, StreamId};
 
 /// What became of an item.
@@ -79,6 +80,9 @@ pub struct Receipt {
     pub outcome: Outcome,
     /// How far the times can be trusted.
     pub evidence: Evidence,
+    /// How the device's clock deviated, if the times are by that clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<Correction>,
 }
 
 impl Receipt {
@@ -93,6 +97,7 @@ impl Receipt {
             ended: None,
             outcome,
             evidence: Evidence::None,
+            correction: None,
         }
     }
 }

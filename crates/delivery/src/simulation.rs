@@ -143,7 +143,7 @@ impl<'a, P: Clone> Simulation<'a, P> {
         let mut devices = BTreeMap::new();
         let mut players = Vec::new();
         for script in scripts {
-            let client = desk.enter();
+            let client = desk.enter(limits.items);
             for (stream, device) in &script.streams {
                 desk.open(client, *stream, *device)?;
                 devices.entry(*device).or_insert_with(|| Device::new(Nanos::ZERO));
@@ -239,7 +239,8 @@ impl<'a, P: Clone> Simulation<'a, P> {
                 let got = (now, item.client, item.payload);
                 self.played.devices.entry(*id).or_default().push(got);
                 let evidence = Evidence::Virtual;
-                let done = Delivery { began: now, ended: now, taken: true, evidence };
+                let (began, ended, taken, correction) = (now, now, true, None);
+                let done = Delivery { began, ended, taken, evidence, correction };
                 self.played.receipts.extend(device.settle(&place, done));
             }
         }

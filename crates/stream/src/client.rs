@@ -350,7 +350,14 @@ impl Line {
 
     /// Receives a packet, if one is there; a notice has one byte.
     fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
-        match local_socket::receive(&self.stream, buffer, true) {
+        let received = match local_socket::receive(&self.stream, buffer, true) {
+            // Notices were unheard when the server ended. What it said before comes after this.
+            Err(error) if error.errno == Errno::CONNRESET => {
+                local_socket::receive(&self.stream, buffer, true)
+            }
+            received => received,
+        };
+        match received {
             Ok(received) if received.count > 0 => {
                 self.files.extend(received.descriptors);
                 if let Ok(Reply::Ended(reason)) = serde_json::from_slice(&buffer[..received.count])

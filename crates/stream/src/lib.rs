@@ -25,5 +25,6 @@ pub use error::{ConnectError, Ended, RequestError, SubmitError};
 pub use format::{Format, Unfit};
 pub use message::{DeviceInfo, Wanted};
 pub use slack::Slack;
+pub use tactus_delivery::device_clock::Correction;
 pub use tactus_delivery::item::{BranchId, ClientId, IfLate, Moment, StreamId};
 pub use tactus_delivery::receipt::{Evidence, Outcome, Receipt};

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`midi_line`] | a MIDI cable as a line of bytes: pacing, whole messages, silence |
 //! | [`midi_port`] | where those bytes go: a pseudo-terminal, a raw MIDI device |
+//! | [`jack`] | PipeWire and JACK: messages and audio |
 //! | [`datagram`] | UDP datagrams |
 //! | [`lights`] | DMX512 universes over a network |
 //! | [`sacn`], [`artnet`] | the two protocols of lights |
 
 pub mod artnet;
 pub mod datagram;
+pub mod jack;
 pub mod lights;
 mod link;
 pub mod midi_line;
@@ -32,6 +34,6 @@ fn now() -> Moment {
 }
 
 /// A delivery by a call that began and ended at these times.
-const fn by_call(began: Moment, ended: Moment, taken: bool) -> Delivery {
-    Delivery { began, ended, taken, evidence: Evidence::Call }
+pub(crate) const fn by_call(began: Moment, ended: Moment, taken: bool) -> Delivery {
+    Delivery { began, ended, taken, evidence: Evidence::Call, correction: None }
 }

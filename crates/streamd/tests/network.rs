@@ -1,6 +1,6 @@
 //! Items that leave as datagrams, received in another network namespace.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use tactus_delivery::device::Device;
@@ -11,7 +11,7 @@ use tactus_streamd::sink::{HandedOver, Payload, Sink};
 use tactus_streamd::sinks::lights::Protocol;
 use tactus_streamd::sinks::{Datagrams, Lights, Universe};
 use tactus_sys::network::StampedSocket;
-use tactus_sys::{Errno, clock};
+use tactus_sys::{Errno, SysError, clock};
 use tactus_testing::{Need, skip};
 use tactus_transport::Pair;
 
@@ -20,16 +20,36 @@ fn pair(port: u16) -> Option<(Pair, StampedSocket)> {
     let made = Pair::make(1).and_then(|pair| {
         let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         let socket = pair.far().within(|| StampedSocket::bind(address, 1 << 20))?;
-        Ok((pair, socket))
+        let sender = pair.near().within(|| {
+            let bound = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
+            bound.map_err(|error| SysError::new("bind", Errno::from_io_error(&error).unwrap()))
+        })?;
+        Ok((pair, socket, sender))
     });
     match made {
-        Ok(made) => Some(made),
+        Ok((pair, socket, sender)) => {
+            await_link(&sender, &socket, Pair::peer(port).into());
+            Some((pair, socket))
+        }
         Err(error) if error.errno == Errno::PERM => {
             skip(Need::Root, format!("network namespaces: {error}"));
             None
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The kernel drops what is sent before the new link is up.
+fn await_link(sender: &UdpSocket, receiver: &StampedSocket, peer: SocketAddr) {
+    for _ in 0..200 {
+        let _ = sender.send_to(&[0], peer);
+        if received(receiver, 1, Duration::from_millis(100)).len() == 1 {
+            // The answers to earlier ones.
+            received(receiver, usize::MAX, Duration::from_millis(50));
+            return;
+        }
+    }
+    panic!("the link is not up");
 }
 
 fn now() -> Moment {
@@ -64,21 +84,28 @@ fn deliver(sink: &mut dyn Sink, items: Vec<Item<Payload>>) -> Vec<Receipt> {
     receipts
 }
 
-/// All datagrams that came within a moment after the last, each with its time on the monotonic
-/// clock.
-fn received(socket: &StampedSocket) -> Vec<(Vec<u8>, Moment)> {
+/// As many datagrams, or those that come before none comes for `patience`, each with its time on
+/// the monotonic clock.
+fn received(socket: &StampedSocket, count: usize, patience: Duration) -> Vec<(Vec<u8>, Moment)> {
     let mut found = Vec::new();
     let mut buffer = [0; 2048];
-    let mut idle = 0;
-    while idle < 50 {
+    let mut last = std::time::Instant::now();
+    while found.len() < count && last.elapsed() < patience {
         let Some((length, stamp)) = socket.take(&mut buffer).unwrap() else {
-            idle += 1;
             std::thread::sleep(Duration::from_millis(1));
             continue;
         };
-        idle = 0;
+        last = std::time::Instant::now();
         found.push((buffer[..length].to_vec(), monotonic(stamp)));
     }
+    found
+}
+
+/// All of so many datagrams, and no others.
+fn all(socket: &StampedSocket, count: usize) -> Vec<(Vec<u8>, Moment)> {
+    let mut found = received(socket, count, Duration::from_secs(20));
+    found.extend(received(socket, 1, Duration::from_millis(50)));
+    assert_eq!(found.len(), count);
     found
 }
 
@@ -102,8 +129,8 @@ fn needs_root_datagrams_come_in_order_whole_and_none_early() {
     let items = order.map(|index| item(index, due(index), &index.to_le_bytes())).collect();
     let mut receipts = deliver(&mut sink, items);
     receipts.sort_by_key(|receipt| receipt.sequence);
-    let datagrams = received(&socket);
-    assert_eq!((receipts.len(), datagrams.len()), (100, 100));
+    let datagrams = all(&socket, 100);
+    assert_eq!(receipts.len(), 100);
     for (index, (receipt, (bytes, at))) in (0..).zip(receipts.iter().zip(&datagrams)) {
         assert_eq!(bytes[..], u64::to_le_bytes(index), "in the order of their times");
         assert_eq!(receipt.outcome, Outcome::Delivered);
@@ -135,7 +162,7 @@ fn needs_root_lights_get_their_values_at_their_time_and_an_end() {
     sink.settled(&mut |_, _| panic!("nothing was pending"));
     assert!(sink.next_turn().unwrap() > again);
     drop(sink);
-    let packets = received(&socket);
+    let packets = all(&socket, 7);
     let seen: Vec<(u8, u8, &[u8])> =
         packets.iter().map(|(packet, _)| (packet[111], packet[112], &packet[126..])).collect();
     let full = [4; 512];
@@ -165,7 +192,7 @@ fn needs_root_art_net_packets_are_numbered_from_one() {
     let items = (0..256).map(|index| item(index, now(), &[index as u8, 7, 7]));
     let receipts = deliver(&mut sink, items.collect());
     assert!(receipts.iter().all(|receipt| receipt.outcome == Outcome::Delivered), "{receipts:?}");
-    let packets = received(&socket);
+    let packets = all(&socket, 256);
     let seen: Vec<(u8, u8)> = packets.iter().map(|(packet, _)| (packet[12], packet[18])).collect();
     let sequence = |index: u64| u8::try_from(index % 255 + 1).unwrap();
     let wanted: Vec<(u8, u8)> = (0..256).map(|index| (sequence(index), index as u8)).collect();

@@ -216,6 +216,12 @@ pub fn listen_packets(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     listen_as(SocketType::SEQPACKET, path)
 }
 
+/// Whether the messages of a socket keep their bounds.
+#[doc(alias = "SO_TYPE")]
+pub fn keeps_bounds(socket: impl AsFd) -> bool {
+    rustix::net::sockopt::socket_type(socket) == Ok(SocketType::SEQPACKET)
+}
+
 /// Connections that wait to be accepted, as the standard library has it.
 const BACKLOG: i32 = 128;
 
@@ -359,6 +365,7 @@ mod tests {
         let other = connect(&path, Duration::from_secs(5)).unwrap_err();
         assert_eq!(other.raw_os_error(), Some(Errno::PROTOTYPE.raw_os_error()));
         assert_eq!(listen_packets(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        assert!(keeps_bounds(&listener) && !keeps_bounds(UnixStream::pair().unwrap().0));
     }
 
     #[test]

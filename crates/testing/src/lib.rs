@@ -23,8 +23,10 @@
 #![forbid(unsafe_code)]
 
 mod sleeper;
+mod sound;
 
 pub use sleeper::Sleeper;
+pub use sound::sound_server_configuration;
 
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;

@@ -1,6 +1,5 @@
 //! `tactus qos`: asks the QoS manager.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -10,8 +9,7 @@ use tactus_model::time::Nanos;
 use tactus_qos::{Connection, Constraint, NotAnswered, ReserveStatus, SOCKET, Status};
 
 use crate::error::{CommandError, CommandResult};
-use crate::json_lines::write_line;
-use crate::terminal::stdout;
+use crate::status::{Columns, print_status};
 
 /// Ask the QoS manager who has CPU time, and why.
 ///
@@ -63,17 +61,7 @@ pub(crate) fn run(arguments: &QosArguments) -> CommandResult {
 }
 
 fn print(arguments: &StatusArguments, status: &Status) -> CommandResult {
-    if arguments.json {
-        write_line(status)?;
-    } else {
-        let mut out = stdout();
-        write!(out, "{}", text(status))?;
-        if arguments.watch.is_some() {
-            writeln!(out)?;
-        }
-        out.flush()?;
-    }
-    Ok(())
+    print_status(arguments.json, arguments.watch.is_some(), status, || text(status))
 }
 
 fn not_answered(error: NotAnswered) -> CommandError {
@@ -82,7 +70,7 @@ fn not_answered(error: NotAnswered) -> CommandError {
 }
 
 /// The columns of the table and their widths.
-const COLUMNS: [(&str, usize); 8] = [
+const COLUMNS: Columns<8> = Columns([
     ("reserve", 7),
     ("thread", 8),
     ("name", 16),
@@ -91,7 +79,7 @@ const COLUMNS: [(&str, usize); 8] = [
     ("asked", 22),
     ("weight", 6),
     ("limited by", 12),
-];
+]);
 
 /// The status for people: a headline, and a row for each reserve.
 fn text(status: &Status) -> String {
@@ -108,9 +96,9 @@ fn text(status: &Status) -> String {
     if status.reserves.is_empty() {
         return text + "no reserves\n";
     }
-    text.push_str(&row(COLUMNS.map(|(name, _)| name.to_owned())));
+    text.push_str(&COLUMNS.header());
     for reserve in &status.reserves {
-        text.push_str(&row(cells(reserve)));
+        text.push_str(&COLUMNS.row(cells(reserve)));
     }
     for reserve in status.reserves.iter().filter(|reserve| reserve.stuck > 0) {
         text.push_str(&format!(
@@ -143,14 +131,6 @@ fn cells(status: &ReserveStatus) -> [String; 8] {
         status.importance.to_string(),
         limited_by.to_owned(),
     ]
-}
-
-fn row(cells: [String; 8]) -> String {
-    let mut line = String::new();
-    for (cell, (_, width)) in cells.iter().zip(COLUMNS) {
-        line.push_str(&format!("{cell:width$}  "));
-    }
-    line.trim_end().to_owned() + "\n"
 }
 
 const fn words(constraint: Constraint) -> &'static str {

@@ -23,6 +23,11 @@ pub trait Port: Send {
     /// The device is gone or broken.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
+    /// Where a program finds the other end.
+    fn address(&self) -> Option<String> {
+        None
+    }
+
     /// Waits until the last bytes have gone, but not for long: the line ends.
     fn finish(&mut self) {}
 
@@ -275,6 +280,10 @@ impl<P: Port> MidiLine<P> {
 impl<P: Port> Sink for MidiLine<P> {
     fn format(&self) -> Format {
         Format::Midi
+    }
+
+    fn address(&self) -> Option<String> {
+        self.port.address()
     }
 
     fn ready_from(&self) -> Moment {

@@ -13,7 +13,8 @@ use super::link::Link;
 use super::midi_line::Port;
 
 /// The most bytes that a program at the other end of a pseudo-terminal may leave unread. The
-/// kernel would keep 4095, and then tens of thousands more that nobody can count.
+/// kernel would keep 4095, and then 64 KiB more. It counts what it has passed on to the other end,
+/// which on a busy machine may take milliseconds.
 const UNREAD_MAX: usize = 4000;
 /// How long the last bytes wait to be read, in steps.
 const LAST_STEPS: u32 = 100;
@@ -96,6 +97,10 @@ impl Port for PtyPort {
         let room = UNREAD_MAX.saturating_sub(unread);
         let bytes = &bytes[..bytes.len().min(room)];
         if bytes.is_empty() { Ok(0) } else { written((&self.pty.line).write(bytes)) }
+    }
+
+    fn address(&self) -> Option<String> {
+        Some(self.path.display().to_string())
     }
 
     /// The kernel drops what is unread when the line is closed.

@@ -2,6 +2,8 @@
 //!
 //! Source: ANSI E1.31-2018, *Lightweight streaming protocol for transport of DMX512 using ACN*.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tactus_stream::format::DMX_CHANNELS;
@@ -35,6 +37,18 @@ pub struct Source {
     pub name: String,
     /// The universe.
     pub universe: u16,
+}
+
+/// A random identifier: a UUID of version 4 (section 5.6).
+///
+/// # Errors
+/// `/dev/urandom` cannot be read.
+pub fn random_identifier() -> io::Result<[u8; 16]> {
+    let mut identifier = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut identifier)?;
+    identifier[6] = identifier[6] & 0x0F | 0x40;
+    identifier[8] = identifier[8] & 0x3F | 0x80;
+    Ok(identifier)
 }
 
 impl Source {
