@@ -310,7 +310,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'Seed from which all other seeds are derived [default: that of the experiment, or a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that the gate reports a difference of equal kernels in figures that vary with the seed; at most 50%' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that the gate reports any difference of equal kernels; at most 50%' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
 different\t'Any difference, including shorter, earlier and fewer'"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
@@ -320,8 +320,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge only path lengths that are equal for all seeds; three seeds are enough'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge path lengths only, not tails: fewer figures need fewer seeds'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'

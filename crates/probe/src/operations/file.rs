@@ -163,7 +163,7 @@ fn require_direct(cost: &CostProbe, scratch: &Scratch) -> Result<(), Unmeasurabl
 }
 
 fn failed(call: &'static str, error: &std::io::Error) -> SysError {
-    SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    SysError::from_io(call, error)
 }
 
 /// A way to read blocks in order.

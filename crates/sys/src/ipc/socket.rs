@@ -63,7 +63,7 @@ pub fn tcp(terms: Terms) -> Ends<Copying<Socket>> {
         }
         Ok([first.into(), second.into()])
     };
-    opened(terms, connected().map_err(failed("connect"))?, false)
+    opened(terms, connected().map_err(SysError::of_io("connect"))?, false)
 }
 
 /// Messages as datagrams over the loopback interface.
@@ -80,7 +80,7 @@ pub fn udp(terms: Terms) -> Ends<Copying<Socket>> {
         second.connect(first.local_addr()?)?;
         Ok([first.into(), second.into()])
     };
-    let sockets: [OwnedFd; 2] = connected().map_err(failed("connect"))?;
+    let sockets: [OwnedFd; 2] = connected().map_err(SysError::of_io("connect"))?;
     let room = socket_recv_buffer_size(&sockets[0]).map_err(SysError::of("getsockopt"))?;
     match room < 2 * terms.size.min(DATAGRAM_MAX) {
         // The kernel would drop it, and the other side wait for ever.
@@ -103,10 +103,6 @@ pub(super) fn unix_pair(kind: SocketType, terms: Terms) -> Result<[OwnedFd; 2], 
         }
     }
     Ok(sockets)
-}
-
-fn failed(call: &'static str) -> impl Fn(std::io::Error) -> SysError {
-    move |error| SysError::new(call, Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 fn opened(terms: Terms, sockets: [OwnedFd; 2], has_packets: bool) -> Ends<Copying<Socket>> {
