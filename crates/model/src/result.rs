@@ -309,6 +309,9 @@ impl Batch {
 pub struct MessageFindings {
     /// The times between successive arrivals at the receiver.
     pub intervals: Histogram,
+    /// From the due time of a message to the beginning of the call that wrote it: how late the output
+    /// thread was.
+    pub output: Histogram,
     /// From the beginning of the call that wrote a message to the receiver's stamp: the error of
     /// the stamps is at most that.
     pub receiver: Histogram,

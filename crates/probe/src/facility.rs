@@ -16,7 +16,7 @@ use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
 use crate::interrupted::Preparing;
 use crate::live::RingWriter;
-use crate::midi;
+use crate::midi::{self, MidiError};
 use crate::net::{Bursts, NetError, Sent, Site};
 use crate::operations::{Bench, Repeated, Repetition, ShortestSleeps, Unmeasurable};
 use crate::schedule::Schedule;
@@ -99,7 +99,7 @@ pub(crate) trait Facility {
     fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError>;
 
     /// Delivers the messages that were announced to `site`.
-    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), SysError>;
+    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), MidiError>;
 
     /// Repeats the operation of `bench` in a window that opens at `start`.
     fn repeat(
@@ -236,7 +236,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
         site.send::<C>(&mut self.sleeper, Instant::from_nanos(start))
     }
 
-    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), SysError> {
+    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), MidiError> {
         site.deliver::<C>(&mut self.sleeper)
     }
 

@@ -9,19 +9,23 @@
 //! As in the experiment of 1993, an ordinary thread hands over messages at a rate, some time ahead.
 //! The output thread, which has the cell's policy, sleeps until the head of its queue is due and
 //! writes it to a serial line, here a pseudo-terminal. The receiver, a thread of a higher priority,
-//! stamps what arrives: a sample is from the due time to that stamp. So the kernel's work on the way
+//! stamps what arrives. The way through the delivery server puts that process in the place of the
+//! output thread, with the same policy; its client is the measured task, which has the policy too.
+//!
+//! A sample is from the due time to that stamp. So the kernel's work on the way
 //! is part of the samples; how much the receiver adds at most is measured with each message.
 
 mod client;
 mod judge;
 mod library;
 mod receiver;
+mod server;
 mod site;
 
 use tactus_delivery::item::Moment;
 use tactus_midi::message::Short;
 use tactus_model::time::Nanos;
-use tactus_sys::{Errno, SysError};
+use tactus_sys::SysError;
 
 pub(crate) use site::Site;
 
@@ -63,8 +67,15 @@ fn number_of(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-fn failed(call: &'static str, error: &std::io::Error) -> SysError {
-    SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
+/// Why messages cannot be delivered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MidiError {
+    /// A call failed.
+    #[error(transparent)]
+    System(#[from] SysError),
+    /// There is no server, or none any more.
+    #[error("the delivery server (tactus streamd) does not serve: {0}")]
+    Server(String),
 }
 
 #[cfg(test)]

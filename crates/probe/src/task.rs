@@ -28,7 +28,7 @@ use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
 use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
-use crate::midi;
+use crate::midi::{self, MidiError};
 use crate::net::{Bursts, NetError, Site};
 use crate::operations::{self, Bench, Repetition, Unmeasurable};
 use crate::schedule::Schedule;
@@ -198,6 +198,15 @@ impl From<Unmeasurable> for Unable {
             }
             (Unmeasurable::System(refused), None) => Self::from(*refused),
             (_, hint) => Self { reason: error.to_string(), hint: hint.map(str::to_owned) },
+        }
+    }
+}
+
+impl From<MidiError> for Unable {
+    fn from(error: MidiError) -> Self {
+        match error {
+            MidiError::System(error) => Self::from(error),
+            MidiError::Server(_) => Self { reason: error.to_string(), hint: None },
         }
     }
 }
@@ -448,9 +457,10 @@ impl<'a> Task<'a> {
 
     /// What an output thread needs besides its loop, and what of it was not granted.
     fn open_port(&self) -> Result<Option<(midi::Site, Option<Shortfall>)>, Unable> {
-        let window = self.request.cell.duration;
-        let midi = self.request.cell.probe.midi();
-        Ok(midi.map(|midi| midi::Site::open(midi, window)).transpose()?)
+        let TaskRequest { cell, cpu, .. } = self.request;
+        let cpus = std::iter::once(*cpu).collect();
+        let open = |midi| midi::Site::open(midi, cell.duration, cell.policy.scheduling, &cpus);
+        Ok(cell.probe.midi().map(open).transpose()?)
     }
 
     /// The CPUs that the task may use: its own, or all of the cell for a sender, since the kernel

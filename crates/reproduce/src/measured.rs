@@ -224,15 +224,18 @@ impl Measured {
     fn messages(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
         let Some(interval) = cell.probe.midi().map(MidiProbe::interval) else { return };
         let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
-        let [mut intervals, mut receiver, mut extra] = [(); 3].map(|()| LatencyHistogram::new());
+        let [mut intervals, mut output, mut receiver, mut extra] =
+            [(); 4].map(|()| LatencyHistogram::new());
         for found in tasks.filter_map(|task| task.messages.as_ref()) {
             intervals.merge_record(&found.intervals);
+            output.merge_record(&found.output);
             receiver.merge_record(&found.receiver);
             extra.merge(&beyond(&found.intervals, interval));
         }
         for (measure, lengths) in [
             (Measure::MessageInterval, intervals),
             (Measure::ExtraDelay, extra),
+            (Measure::OutputDelay, output),
             (Measure::ReceiverError, receiver),
         ] {
             self.put(measure, Transfers::Included, name, lengths);

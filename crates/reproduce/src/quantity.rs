@@ -54,6 +54,8 @@ pub enum Measure {
     MessageInterval,
     /// By how much that time was longer than the time between their due times (the same, Table 1).
     ExtraDelay,
+    /// From the due time of a message to the beginning of the call that writes it.
+    OutputDelay,
     /// From the beginning of the call that writes a message to its stamp: what the line and the
     /// receiver add at most (the same).
     ReceiverError,
@@ -94,6 +96,7 @@ impl Measure {
             Self::MessageDelivery
             | Self::MessageInterval
             | Self::ExtraDelay
+            | Self::OutputDelay
             | Self::ReceiverError => &[Samples, Min, Median, Percentile(99.0), Max],
         }
     }
@@ -119,6 +122,7 @@ impl fmt::Display for Measure {
             Self::MessageDelivery => "message latency",
             Self::MessageInterval => "time between messages",
             Self::ExtraDelay => "extra delay between messages",
+            Self::OutputDelay => "delay of the output thread",
             Self::ReceiverError => "error of the receiver",
         })
     }

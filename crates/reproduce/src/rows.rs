@@ -22,6 +22,7 @@ impl<'a> Row<'a> {
             | Measure::MessageDelivery
             | Measure::MessageInterval
             | Measure::ExtraDelay
+            | Measure::OutputDelay
             | Measure::ReceiverError => self.measure.to_string(),
             Measure::InterruptAcknowledge | Measure::ContextSwitch => {
                 format!("{}, {}", self.measure, self.transfers)

@@ -46,7 +46,7 @@ impl Client {
         let most = u32::try_from(midi.waiting_max()).unwrap_or(u32::MAX);
         let limits = Limits { items: most, horizon: midi.ahead, streams: 1, branches: 1 };
         let mut desk = Desk::new(limits);
-        let id = desk.enter();
+        let id = desk.enter(most);
         // The first stream of a client is accepted.
         let _ = desk.open(id, STREAM, DeviceId(0));
         let found = HandedOver::default();

@@ -24,9 +24,11 @@ pub(super) fn judged(
     let ended = ended - messages.start;
     let intended = messages.schedule.remaining();
     let missed = intended - samples.len() as u64 - dropped;
+    let [output, receiver] = parts(messages.start, &samples, &handed_over.receipts);
     let findings = MessageFindings {
         intervals: intervals(&samples).to_record(),
-        receiver: on_the_way(messages.start, &samples, &handed_over.receipts).to_record(),
+        output: output.to_record(),
+        receiver: receiver.to_record(),
         handed_over_late: handed_over.late,
     };
     // What followed the last sample is unknown if samples were dropped.
@@ -46,20 +48,22 @@ fn intervals(samples: &[Sample]) -> LatencyHistogram {
     samples.windows(2).map(|pair| pair[1].came.saturating_sub(pair[0].came)).collect()
 }
 
-/// How long messages took from the beginning of the call that wrote them to the receiver's stamp.
-fn on_the_way(start: Moment, samples: &[Sample], receipts: &[Receipt]) -> LatencyHistogram {
+/// How long messages took from their due time to the beginning of the call that wrote them, and from
+/// there to the receiver's stamp.
+fn parts(start: Moment, samples: &[Sample], receipts: &[Receipt]) -> [LatencyHistogram; 2] {
     let mut receipts = receipts.iter().peekable();
-    let mut lengths = LatencyHistogram::new();
+    let [mut output, mut receiver] = [(); 2].map(|()| LatencyHistogram::new());
     for Sample { due, came } in samples {
         let (due, came) = (start + *due, start + *came);
         // Both are in the order of due times.
         while receipts.next_if(|receipt| receipt.due < due).is_some() {}
         let began = receipts.next_if(|receipt| receipt.due == due);
         if let Some(began) = began.and_then(|receipt| receipt.began) {
-            lengths.record(came - began);
+            output.record(began - due);
+            receiver.record(came - began);
         }
     }
-    lengths
+    [output, receiver]
 }
 
 #[cfg(test)]
@@ -93,6 +97,7 @@ mod tests {
             ended: began,
             outcome: Outcome::Delivered,
             evidence: Evidence::Call,
+            correction: None,
         }
     }
 
@@ -108,6 +113,7 @@ mod tests {
         assert_eq!((taken.missed, taken.dropped), (1, 0));
         assert_eq!(taken.skipped, [sample(20, 48)]);
         assert_eq!((findings.receiver.count, findings.receiver.max), (4, millis(5)));
+        assert_eq!((findings.output.count, findings.output.max), (4, millis(10)));
         assert_eq!((findings.intervals.count, findings.intervals.max), (3, millis(34)));
         assert_eq!((findings.intervals.min, findings.handed_over_late), (millis(1), 1));
     }

@@ -15,8 +15,8 @@ use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_sys::sleep::Sleeper;
 use tactus_sys::{SysError, clock};
 
+use super::Messages;
 use super::client::{Client, HandedOver};
-use super::{Messages, failed};
 
 /// A library whose client is ready.
 pub(super) struct Library {
@@ -50,7 +50,7 @@ impl Library {
                     Err(mpsc::RecvError) => HandedOver::default(),
                 }
             });
-        let client = client.map_err(|error| failed("clone", &error))?;
+        let client = client.map_err(SysError::of_io("clone"))?;
         let queue = Device::new(Nanos::ZERO);
         let output = Output { port, items: handed_over, receipts, queue, is_last: false };
         Ok(Self { begin, client, output })
@@ -64,7 +64,7 @@ impl Library {
 
     /// Writes a byte that is no message.
     pub(super) fn write(&mut self, byte: u8) -> Result<(), SysError> {
-        self.output.port.write_all(&[byte]).map_err(|error| failed("write", &error))
+        self.output.port.write_all(&[byte]).map_err(SysError::of_io("write"))
     }
 
     /// Delivers what the client hands over, until it has ended or `until` has come.
@@ -136,9 +136,10 @@ impl Output {
         let mut late = Vec::new();
         while let Some(item) = self.queue.take_due(now, &mut late) {
             let began = clock::now();
-            self.port.write_all(item.payload.bytes()).map_err(|error| failed("write", &error))?;
+            self.port.write_all(item.payload.bytes()).map_err(SysError::of_io("write"))?;
             let ended = clock::now();
-            let delivery = Delivery { began, ended, taken: true, evidence: Evidence::Call };
+            let delivery =
+                Delivery { began, ended, taken: true, evidence: Evidence::Call, correction: None };
             let receipt = self.queue.settle(&item.place(), delivery);
             receipt.into_iter().for_each(|receipt| self.answer(receipt));
         }

@@ -16,7 +16,7 @@ use tactus_model::time::{Monotonic, Nanos};
 use tactus_prepare::ThreadRef;
 use tactus_sys::{SysError, clock};
 
-use super::{END, Messages, NUMBERS, REHEARSAL, failed, number_of};
+use super::{END, Messages, NUMBERS, REHEARSAL, number_of};
 use crate::schedule::Schedule;
 use crate::task::Destination;
 use crate::timer::SampleSink;
@@ -31,7 +31,7 @@ pub(super) struct Receiver {
     begin: SyncSender<(Messages, Destination)>,
     /// How often the rehearsal was received.
     rehearsed: Arc<AtomicU64>,
-    thread: JoinHandle<Result<Received, SysError>>,
+    thread: JoinHandle<Received>,
     id: ThreadId,
 }
 
@@ -55,7 +55,7 @@ impl Receiver {
             let _ = introduce.send(tactus_sys::thread::current_id());
             receive(line, &begun, &counted)
         });
-        let thread = thread.map_err(|error| failed("clone", &error))?;
+        let thread = thread.map_err(SysError::of_io("clone"))?;
         // The thread sends before anything else.
         let id = introduced.recv().unwrap_or_default();
         Ok(Self { begin, rehearsed, thread, id })
@@ -80,7 +80,7 @@ impl Receiver {
     }
 
     /// Waits for the end of the line.
-    pub(super) fn end(self) -> Result<Received, SysError> {
+    pub(super) fn end(self) -> Received {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
@@ -121,21 +121,21 @@ fn receive(
     mut line: File,
     begun: &mpsc::Receiver<(Messages, Destination)>,
     rehearsed: &AtomicU64,
-) -> Result<Received, SysError> {
+) -> Received {
     let mut window: Option<Window> = None;
     let mut parser = Parser::new(MESSAGE_MAX);
     let mut bytes = [0; 256];
     loop {
         let read = match line.read(&mut bytes) {
-            // The other end is closed: nothing was measured.
-            Ok(0) | Err(_) => return Ok(window.map(Window::received).unwrap_or_default()),
+            // The other end is closed.
+            Ok(0) | Err(_) => return window.map(Window::received).unwrap_or_default(),
             Ok(read) => read,
         };
         let now = clock::now::<Monotonic>();
         for byte in &bytes[..read] {
             match *byte {
                 REHEARSAL => _ = rehearsed.fetch_add(1, Ordering::Relaxed),
-                END => return Ok(window.map(Window::received).unwrap_or_default()),
+                END => return window.map(Window::received).unwrap_or_default(),
                 byte => parser.push(byte, now, |parsed| {
                     let Parsed::Message { message, .. } = parsed else { return };
                     let Some(number) = number_of(message.bytes()) else { return };

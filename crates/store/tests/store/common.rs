@@ -315,6 +315,7 @@ fn task_result(
         })),
         messages: Some(Box::new(MessageFindings {
             intervals: histogram([some(random)].into_iter()),
+            output: histogram([some(random)].into_iter()),
             receiver: histogram([some(random)].into_iter()),
             handed_over_late: random.below(9),
         })),
