@@ -172,6 +172,9 @@ pub struct TaskResult {
     /// What the readings of a measured clock showed besides their cost; `None` for other probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Box<ClockFindings>>,
+    /// What the messages of a delivery showed besides their lateness; `None` for other probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Box<MessageFindings>>,
     /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_dirt: Option<Box<ByDirt>>,
@@ -319,6 +322,21 @@ pub struct CpuUse {
 impl Batch {
     /// The number of calls that [`Self::calibration`] times.
     pub const CALIBRATION_CALLS: u32 = 128;
+}
+
+/// What the messages of a delivery showed besides their lateness at the receiver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageFindings {
+    /// The times between successive arrivals at the receiver.
+    pub intervals: Histogram,
+    /// From the due time of a message to the beginning of the call that wrote it: how late the output
+    /// thread was.
+    pub output: Histogram,
+    /// From the beginning of the call that wrote a message to the receiver's stamp: the error of
+    /// the stamps is at most that.
+    pub receiver: Histogram,
+    /// The messages that were handed over after their time.
+    pub handed_over_late: u64,
 }
 
 /// The wakeups of a task by the dirt of the caches that they found.

@@ -20,6 +20,7 @@ mod facility;
 pub mod frames;
 pub mod interrupted;
 pub mod live;
+mod midi;
 mod net;
 mod operations;
 mod pipeline;

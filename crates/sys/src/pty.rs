@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::pty::OpenptFlags;
 use rustix::termios::OptionalActions;
 
@@ -18,6 +19,17 @@ pub struct Pty {
     /// The terminal, which a program sees as a serial line, with the default processing
     /// of the line discipline.
     pub terminal: File,
+}
+
+/// Opens the terminal of a [`Pty`] of another process for reading, without making it our
+/// controlling terminal: [open(2)](https://man7.org/linux/man-pages/man2/open.2.html).
+///
+/// # Errors
+/// `ENOENT`: it is closed. `EACCES`: it belongs to another user.
+#[doc(alias = "O_NOCTTY")]
+pub fn open_terminal(path: &Path) -> Result<File, SysError> {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(SysError::of("open"))
 }
 
 impl Pty {

@@ -58,6 +58,11 @@ const ROWS: [Row; 122] = [
     (&["measure", "--net-path", "relay"], "add `--probe net`", 2),
     (&["measure", "--probe", "net", "--net-path", "sockets"], "did you mean `socket`?", 2),
     // Operations.
+    (&["measure", "--probe", "midi", "--message-rate", "2000"], "the limit is 1000", 2),
+    (&["measure", "--probe", "midi", "--message-ahead", "61s"], "the limit is 60s", 2),
+    (&["measure", "--probe", "midi", "--clock", "tai"], "use clock = \"monotonic\"", 2),
+    (&["measure", "--via", "server"], "add `--probe midi`", 2),
+    (&["measure", "--probe", "midi", "--via", "sever"], "did you mean `server`?", 2),
     (&["measure", "--probe", "cost", "--operation", "pip"], "did you mean `pipe`?", 2),
     (&["measure", "--operation", "pipe"], "add `--probe cost`", 2),
     (&["costs", "--operation", "getppid", "--size", "1MiB"], "for operation = memory-read", 2),
