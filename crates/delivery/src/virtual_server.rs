@@ -88,7 +88,8 @@ impl<P> VirtualServer<P> {
         for (id, device) in &mut self.devices {
             while let Some(item) = device.take_due(now, &mut self.receipts) {
                 let evidence = Evidence::Virtual;
-                let done = Delivery { began: now, ended: now, taken: true, evidence };
+                let (began, ended, taken, correction) = (now, now, true, None);
+                let done = Delivery { began, ended, taken, evidence, correction };
                 self.receipts.extend(device.settle(&item.place(), done));
                 deliver(*id, item.client, item.payload);
             }

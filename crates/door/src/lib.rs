@@ -32,5 +32,6 @@ fn unanswered(sequence: u64, due: Moment) -> Receipt {
         ended: None,
         outcome: Outcome::Unknown,
         evidence: Evidence::None,
+        correction: None,
     }
 }
