@@ -14,8 +14,9 @@ use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
-    Accounting, Batch, ByDirt, ClockFindings, ClockOrder, Failure, Granted, Histogram, LoadResult,
-    MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost, ScopeColumn, Second,
+    Accounting, Batch, ByDirt, ClockFindings, ClockOrder, CpuUse, Failure, Granted, Histogram,
+    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost, ScopeColumn,
+    Second,
     Shortfall, TaskResult, TaskUsage, TimerInterrupts,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
@@ -240,6 +241,12 @@ fn block_of_samples(random: &mut SplitMix64, count: usize) -> Vec<Sample> {
         .collect()
 }
 
+/// A batch whose partner has a CPU of its own.
+fn batch(median: Nanos) -> Batch {
+    let side = CpuUse { elapsed: median, idle: Some(median), ..CpuUse::default() };
+    Batch { median, sides: Some([side; 2]), ..Batch::default() }
+}
+
 fn task_result(
     task: u32,
     blocks: &[Vec<Sample>],
@@ -297,7 +304,7 @@ fn task_result(
             .collect(),
         usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
         use_over_time: (0..random.below(4)).map(|_| some(random)).collect(),
-        batches: vec![Batch { median: some(random), ..Batch::default() }; random.below(3) as usize],
+        batches: vec![batch(some(random)); random.below(3) as usize],
         timer_interrupts: Some(TimerInterrupts { count: random.below(99), over: some(random) }),
         clock: Some(Box::new(ClockFindings {
             step: Some(some(random)),
