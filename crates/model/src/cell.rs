@@ -320,7 +320,7 @@ impl Cell {
         }
         let (scheduling, operation, size) = (self.policy.scheduling, cost.operation, cost.size);
         let [least, most] = operation.traits().sizes;
-        if operation.takes(Parameter::Size.word()) && !(least..=most).contains(&size) {
+        if operation.takes(Parameter::Size) && !(least..=most).contains(&size) {
             return Err(Inconsistent::OperationSize { size, operation });
         }
         let (pause, duration) = (cost.sampling.pause, self.duration);
@@ -335,9 +335,10 @@ impl Cell {
             return Err(Inconsistent::OddMessages { times, operation });
         }
         let file_size = cost.file.file_size;
-        let least = Bytes::new(size.get() * u64::from(cost.per_sample()));
-        if operation.takes(Parameter::FileSize.word()) && file_size < least {
-            return Err(Inconsistent::FileSize { file_size, size, least });
+        let block = cost.touched().unwrap_or_default();
+        let least = Bytes::new(block.get().saturating_mul(cost.per_sample().into()));
+        if cost.reads_file() && file_size < least {
+            return Err(Inconsistent::FileSize { file_size, size: block, least });
         }
         if matches!(scheduling, Scheduling::Deadline { .. }) && operation.has_partner() {
             return Err(Inconsistent::PartnerPolicy { scheduling, operation });

@@ -294,6 +294,26 @@ pub struct Batch {
     /// without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Nanos>,
+    /// What the CPUs of the task and of its partner did, in that order; `None` unless the partner
+    /// has a CPU of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sides: Option<[CpuUse; 2]>,
+}
+
+/// What a CPU did from the end of one batch to the end of the next, for a side of an operation and
+/// for others. The first batch of a window counts from its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// The time from end to end.
+    pub elapsed: Nanos,
+    /// The CPU time of the side.
+    pub ran: Nanos,
+    /// How long the side waited for the CPU; `None` if the kernel does not count it.
+    pub waited: Option<Nanos>,
+    /// Steal time of the CPU, in steps of 10 ms; `None` if it cannot be read.
+    pub steal: Option<Nanos>,
+    /// Idle time of the CPU, likewise.
+    pub idle: Option<Nanos>,
 }
 
 impl Batch {

@@ -381,7 +381,7 @@ impl Player<'_> {
         let mut record = SchedulingRecord::open(self.cpu);
         self.note(State::Ready);
         let start = self.wait_for_start()?;
-        let before = (clock::thread_cpu_time(), record.read().waited);
+        let before = (clock::thread_cpu_time(), record.read()[0].waited);
         for frame in 0..self.scene.frames {
             let due = start + self.scene.graph.period.saturating_mul(frame as u64);
             for part in &mut parts {
@@ -395,7 +395,7 @@ impl Player<'_> {
             }
         }
         let ran = clock::thread_cpu_time().saturating_sub(before.0);
-        let waited = record.read().waited.zip(before.1);
+        let waited = record.read()[0].waited.zip(before.1);
         let waited = waited.map_or(Nanos::ZERO, |(after, before)| after.saturating_sub(before));
         for (of, time) in [(RAN, ran), (WAITED, waited)] {
             self.scene.used(self.number, of).store(time.as_nanos(), Ordering::Release);

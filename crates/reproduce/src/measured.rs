@@ -287,8 +287,8 @@ impl Measured {
     fn operation(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
         let Some(probe) = cell.probe.cost() else { return };
         let Some(cost) = CostSummary::of(probe, measurements, None) else { return };
-        let (family, moved) = (probe.operation.traits().family, probe.moved());
-        let rate = moved.and_then(|moved| cost.bytes_per_second(family, moved));
+        let moved = probe.moved();
+        let rate = moved.and_then(|moved| cost.bytes_per_second(moved));
         // All that was not idle, if that was counted.
         let cpu = cost.used_ns.or(cost.cpu_ns);
         let per_megabyte = cpu.zip(moved).map(|(cpu, moved)| cpu / moved.get() as f64 * 1e6);
@@ -301,7 +301,7 @@ impl Measured {
             (Statistic::Samples, Some(cost.samples as f64)),
             (Statistic::Min, Some(cost.min_ns)),
             (Statistic::Percentile(10.0), Some(cost.p10_ns)),
-            (Statistic::Median, Some(cost.typical_ns)),
+            (Statistic::Median, Some(cost.median_ns)),
             (Statistic::Percentile(99.0), cost.p99_ns),
             (Statistic::Max, Some(cost.max_ns)),
             (Statistic::Hop, hop),

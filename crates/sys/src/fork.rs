@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use std::thread;
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
+use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 
 use crate::clock;
@@ -78,6 +79,11 @@ impl Fork {
                 Ok(Self { process, ended: None })
             }
         }
+    }
+
+    /// Its only thread.
+    pub fn thread(&self) -> ThreadId {
+        ThreadId(self.process.as_raw_nonzero().get())
     }
 
     /// Its process ID.

@@ -71,7 +71,7 @@ fn cost_mut(cell: &mut Cell) -> Result<&mut CostProbe, String> {
 
 /// Empty if the cell's probe measures no operation that takes the parameter.
 fn cost_text<T: ToString>(cell: &Cell, parameter: Parameter, of: fn(&CostProbe) -> T) -> String {
-    let taking = cell.probe.cost().filter(|cost| cost.operation.takes(parameter.word()));
+    let taking = cell.probe.cost().filter(|cost| cost.operation.takes(parameter));
     taking.map(|cost| of(cost).to_string()).unwrap_or_default()
 }
 
@@ -474,10 +474,7 @@ pub const SETTINGS: &[Setting] = &[
         value: "WAY",
         about: "What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs)",
         set: |cell, text| put(&mut cost_mut(cell)?.sampling.way, text),
-        get: |cell| match cell.probe.cost() {
-            Some(cost) if cost.operation.takes("way") => cost.sampling.way.to_string(),
-            _ => String::new(),
-        },
+        get: |cell| cost_text(cell, Parameter::Way, |cost| cost.sampling.way),
     },
     Setting {
         name: "read-clock",

@@ -9,10 +9,10 @@ use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
 use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::ipc::{self, Ends, Terms, Transport};
+use tactus_sys::scheduling_record::Seat;
 use tactus_sys::shared_memory::SharedWords;
-use tactus_sys::{Errno, SysError, affinity};
+use tactus_sys::{Errno, SysError, affinity, copy};
 
-use super::memory::read;
 use super::partner::{halt_of, place};
 use super::{Operation, Unmeasurable};
 
@@ -49,7 +49,8 @@ fn exchange(
         Word::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
         Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
         Word::IpcIoUring => start(ipc::io_uring(terms), partner, content),
-        _ => start(ipc::pipe(terms), partner, content),
+        Word::IpcPipe => start(ipc::pipe(terms), partner, content),
+        other => Err(Unmeasurable::OtherFamily(other)),
     }
 }
 
@@ -78,11 +79,7 @@ impl Content for Touch {
 
     fn read(&mut self, message: &[u8]) -> bool {
         if self.reads() {
-            let rest = message.as_chunks::<8>().1;
-            black_box((
-                read(message),
-                rest.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)),
-            ));
+            black_box(copy::read(message));
         }
         true
     }
@@ -123,6 +120,7 @@ impl<T: Transport, C: Content> Correspondent<T, C> {
 /// The task's side.
 struct Messages<T, C> {
     correspondent: Correspondent<T, C>,
+    cpu_of_partner: u32,
     /// Killed on drop.
     partner: Fork,
 }
@@ -151,7 +149,8 @@ fn begin<T: Transport + 'static, C: Content>(
     if let Some(alarm) = end.alarm() {
         partner.when_halted(alarm)?;
     }
-    let mut messages = Messages { correspondent: Correspondent { end, content }, partner };
+    let correspondent = Correspondent { end, content };
+    let mut messages = Messages { correspondent, cpu_of_partner: cpu, partner };
     // The first is answered once the partner is on its CPU. The second of fresh ones is the first
     // that is like all others.
     let met = messages.run(4);
@@ -181,6 +180,10 @@ impl<T: Transport, C: Content> Operation for Messages<T, C> {
 
     fn time_of_others(&self) -> Nanos {
         self.partner.cpu_time()
+    }
+
+    fn partner(&self) -> Option<Seat> {
+        Some(Seat { thread: self.partner.thread(), cpu: self.cpu_of_partner })
     }
 }
 

@@ -5,35 +5,32 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind, Way};
+use tactus_model::cost::{CostProbe, Partner as Kind, Way};
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{ClockName, Nanos};
-use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal, YieldPair};
+use tactus_sys::doorbell::{Doorbell, Side, Signal};
 use tactus_sys::fork::{Fork, Halt};
+use tactus_sys::scheduling_record::Seat;
 use tactus_sys::shared_memory::SharedWords;
-use tactus_sys::{Errno, SysError, affinity, clock, thread};
+use tactus_sys::{Errno, SysError, affinity, clock, copy, thread};
 
-use super::memory::{Block, read};
+use super::memory::Block;
 use super::partner::{halt_of, place};
 use super::{Noted, Operation, Unmeasurable, run};
 use crate::facility;
 
-/// Sets up the round trips of a task on `cpu`, with a partner there or on the next of `cpus`.
+/// Sets up round trips by this doorbell of a task on `cpu`, with a partner there or on the next of
+/// `cpus`.
 ///
 /// The partner inherits the policy of the calling thread.
-pub(super) fn open(
+pub(super) fn start(
+    doorbell: impl Doorbell + 'static,
     cost: &CostProbe,
     cpu: u32,
     cpus: &CpuList,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
-    let place = place(cost, cpu, cpus)?;
-    Ok(match cost.operation {
-        Word::Futex => RoundTrips::start(FutexPair::new()?, cost, place)?,
-        Word::Eventfd => RoundTrips::start(EventfdPair::new()?, cost, place)?,
-        Word::Yield => RoundTrips::start(YieldPair::new()?, cost, place)?,
-        _ => RoundTrips::start(PipePair::new()?, cost, place)?,
-    })
+    RoundTrips::start(doorbell, cost, place(cost, cpu, cpus)?)
 }
 
 /// The task's side.
@@ -41,6 +38,7 @@ struct RoundTrips<D: Doorbell> {
     doorbell: Arc<D>,
     memory: WorkingSet,
     moment: Option<Moment>,
+    seat: Seat,
     /// Ended on drop.
     partner: Option<Partner>,
 }
@@ -48,6 +46,15 @@ struct RoundTrips<D: Doorbell> {
 enum Partner {
     Thread(ThreadId, JoinHandle<()>),
     Process(Fork),
+}
+
+impl Partner {
+    fn thread(&self) -> ThreadId {
+        match self {
+            Self::Thread(thread, _) => *thread,
+            Self::Process(process) => process.thread(),
+        }
+    }
 }
 
 impl<D: Doorbell + 'static> RoundTrips<D> {
@@ -80,7 +87,8 @@ impl<D: Doorbell + 'static> RoundTrips<D> {
                 Partner::Process(process)
             }
         };
-        let mut trips = Self { doorbell, memory, moment, partner: Some(partner) };
+        let seat = Seat { thread: partner.thread(), cpu: place };
+        let mut trips = Self { doorbell, memory, moment, seat, partner: Some(partner) };
         // The first is answered once the partner is on its CPU.
         run(&mut trips, 1)?;
         Ok(trips)
@@ -193,6 +201,10 @@ impl<D: Doorbell> Operation for RoundTrips<D> {
             None => Nanos::ZERO,
         }
     }
+
+    fn partner(&self) -> Option<Seat> {
+        Some(self.seat)
+    }
 }
 
 impl<D: Doorbell> Drop for RoundTrips<D> {
@@ -219,14 +231,16 @@ impl WorkingSet {
     #[inline]
     fn read(&mut self) {
         if let Some(block) = &mut self.0 {
-            std::hint::black_box(read(block.bytes()));
+            std::hint::black_box(copy::read(block.bytes()));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::cost::Operation as Word;
     use tactus_model::experiment::{Experiment, Overrides};
+    use tactus_sys::doorbell::{EventfdPair, FutexPair, PipePair, YieldPair};
     use tactus_sys::pidfd::PidFd;
 
     use super::*;
