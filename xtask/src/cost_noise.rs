@@ -21,7 +21,7 @@ const DEFAULT: usize = 5;
 pub(crate) fn measure(root: &Path, rounds: &str) -> anyhow::Result<()> {
     let tactus = crate::release(root)?;
     let folder = tempfile::tempdir()?;
-    let begun = Instant::now();
+    let (begun, steal) = (Instant::now(), crate::cyclictest::steal_ticks()?);
     let output = Command::new(tactus)
         .args(["costs", "--json", "--rounds", rounds])
         .env("TACTUS_STORE", folder.path().join("runs.sqlite"))
@@ -52,9 +52,16 @@ pub(crate) fn measure(root: &Path, rounds: &str) -> anyhow::Result<()> {
             share.map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0))
         };
         let floor = noise_floor_of(&costs, DEFAULT);
-        let found = noise_floor_of(&costs, side).map(|floor| floor * FOUND);
+        // Medians of many draws from a few processes would all be the same.
+        let found = floor.map(|floor| floor * (DEFAULT as f64 / side as f64).sqrt() * FOUND);
         println!("{:>8}  {:>15}  {}", percent(floor), percent(found), name(row));
     }
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    let steal = crate::cyclictest::steal_ticks()? - steal;
+    println!(
+        "load average {}, steal time {steal} ticks",
+        load.split(' ').next().unwrap_or_default()
+    );
     Ok(())
 }
 

@@ -100,7 +100,7 @@ impl Bench {
     fn tactus(&self, settings: &[&str]) -> anyhow::Result<f64> {
         let mut command = Command::new(&self.tactus);
         command
-            .args(["costs", "--json", "--rounds", "1", "--duration", "300ms"])
+            .args(["costs", "--json", "--rounds", "1", "--duration", "300ms", "--load", "idle"])
             .args(settings)
             .env("TACTUS_STORE", self.folder.join("runs.sqlite"));
         let text = output(&mut command)?;

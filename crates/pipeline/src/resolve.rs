@@ -17,7 +17,7 @@ const PAUSE_MAX: Nanos = Nanos::from_millis(100);
 /// better than a few long ones: what other programs do in a round is the same for all cells, and for
 /// the real pipeline after it.
 const SAMPLES: u64 = 300;
-const WINDOW: [Nanos; 2] = [Nanos::from_millis(300), Nanos::from_secs(2)];
+const WINDOW: [Nanos; 2] = [Nanos::from_millis(300), Nanos::from_millis(2300)];
 
 impl Pipeline {
     /// Resolves the pipeline with these settings, which replace its own.

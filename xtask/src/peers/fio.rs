@@ -15,6 +15,9 @@ const PAIRS: usize = 12;
 const ALLOWED: Allowed = Allowed::Within(0.10);
 const CPU: &str = "1";
 const PRIORITY: &str = "20";
+/// Of both sides' files, in both tools' spelling: a smaller one would fit into other caches.
+const FILE_SIZE: &str = "16MiB";
+const FILE_SIZE_FIO: &str = "--size=16M";
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -46,7 +49,8 @@ pub(super) const ROWS: &[Row] = &[
 fn by_tactus(bench: &Bench, operation: &str, size: &str) -> anyhow::Result<f64> {
     let policy = format!("fifo:{PRIORITY}");
     let directory = bench.folder.to_str().context("the temporary directory has an odd name")?;
-    let settings = ["--operation", operation, "--size", size, "--cache", "warm"];
+    let file = ["--file-size", FILE_SIZE, "--cache", "warm"];
+    let settings = [&["--operation", operation, "--size", size], &file[..]].concat();
     let place = ["--directory", directory, "--policy", &policy, "--cpus", CPU];
     bench.tactus(&[&settings[..], &place].concat())
 }
@@ -55,7 +59,7 @@ fn by_tactus(bench: &Bench, operation: &str, size: &str) -> anyhow::Result<f64> 
 fn by_fio(bench: &Bench, engine: &str, size: &str) -> anyhow::Result<f64> {
     let file = format!("--filename={}", bench.folder.join("fio").display());
     let (engine, size) = (format!("--ioengine={engine}"), format!("--bs={size}"));
-    let job = ["--name=read", "--size=16M", &file, &size, "--thread", "--output-format=json"];
+    let job = ["--name=read", FILE_SIZE_FIO, &file, &size, "--thread", "--output-format=json"];
     output(Command::new("fio").args(job).args(["--rw=write", "--end_fsync=1"]))?;
     let mut command = Command::new("chrt");
     command

@@ -29,7 +29,7 @@ pub struct Verified {
 
 /// The frames of the real pipeline after each round, unless the user says otherwise: a second or two.
 pub fn usual_frames(graph: &Graph) -> u32 {
-    const SPAN: [Nanos; 2] = [Nanos::from_millis(500), Nanos::from_secs(2)];
+    const SPAN: [Nanos; 2] = [Nanos::from_millis(500), Nanos::from_millis(2300)];
     let span = graph.period.saturating_mul(500).clamp(SPAN[0], SPAN[1]);
     u32::try_from(span.div_floor(graph.period)).unwrap_or(u32::MAX).max(20)
 }
