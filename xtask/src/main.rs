@@ -16,6 +16,7 @@ mod gpio;
 mod peers;
 mod rt_faults;
 mod rtkit;
+mod streams;
 mod timerlat;
 mod tracing_cost;
 
@@ -69,6 +70,9 @@ usage: cargo xtask CHORE
   fifo-peers messages [BLOCKS]
                       compare a message in shared memory, one way, with iceoryx2, both spinning
                       (two CPUs)
+  streams [SECONDS]   error of the delivery server against due times beside a bare loop of
+                      clock_nanosleep, idle and under load, 60 s or as given; then its throughput,
+                      memory, and 100 clients (root, two CPUs)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -112,6 +116,8 @@ fn main() -> anyhow::Result<ExitCode> {
             rt_faults::in_guests(&repository(), kernel, seconds)?;
         }
         ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
+        ["streams"] => streams::measure(&repository(), "60")?,
+        ["streams", seconds] => streams::measure(&repository(), seconds)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {
