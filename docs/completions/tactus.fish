@@ -110,7 +110,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l image -d 'Widt
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l idle-count -d 'Whether a thread of the lowest priority counts while the task\'s CPU is idle: true, false; it shows all CPU time that the operation takes there [default: false]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l pause -d 'How long the task sleeps before each sample of an operation: it then finds the caches and idle states of a periodic task; 0s repeats back to back [default: 0s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l times -d 'Operations in a sample: a number up to 1000000, or usual (several of a cheap operation) [default: usual]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l way -d 'What a sample of a round trip is: round-trip, or one-way (until the partner runs) [default: round-trip]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l way -d 'What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs) [default: round-trip]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l read-clock -d 'The clock that clock-read reads: monotonic, monotonic-raw, monotonic-coarse, realtime, realtime-coarse, boottime, tai, realtime-alarm, boottime-alarm; thread-cpu, process-cpu, other-thread-cpu, other-process-cpu (CPU time); tsc (the CPU\'s counter) [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
@@ -193,7 +193,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand costs" -l image -d 'Width,
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l idle-count -d 'Whether a thread of the lowest priority counts while the task\'s CPU is idle: true, false; it shows all CPU time that the operation takes there [default: false]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l pause -d 'How long the task sleeps before each sample of an operation: it then finds the caches and idle states of a periodic task; 0s repeats back to back [default: 0s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l times -d 'Operations in a sample: a number up to 1000000, or usual (several of a cheap operation) [default: usual]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand costs" -l way -d 'What a sample of a round trip is: round-trip, or one-way (until the partner runs) [default: round-trip]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand costs" -l way -d 'What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs) [default: round-trip]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l read-clock -d 'The clock that clock-read reads: monotonic, monotonic-raw, monotonic-coarse, realtime, realtime-coarse, boottime, tai, realtime-alarm, boottime-alarm; thread-cpu, process-cpu, other-thread-cpu, other-process-cpu (CPU time); tsc (the CPU\'s counter) [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
@@ -290,7 +290,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l idle-count -d 'Whether a thread of the lowest priority counts while the task\'s CPU is idle: true, false; it shows all CPU time that the operation takes there [default: false]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l pause -d 'How long the task sleeps before each sample of an operation: it then finds the caches and idle states of a periodic task; 0s repeats back to back [default: 0s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l times -d 'Operations in a sample: a number up to 1000000, or usual (several of a cheap operation) [default: usual]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l way -d 'What a sample of a round trip is: round-trip, or one-way (until the partner runs) [default: round-trip]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l way -d 'What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs) [default: round-trip]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l read-clock -d 'The clock that clock-read reads: monotonic, monotonic-raw, monotonic-coarse, realtime, realtime-coarse, boottime, tai, realtime-alarm, boottime-alarm; thread-cpu, process-cpu, other-thread-cpu, other-process-cpu (CPU time); tsc (the CPU\'s counter) [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
@@ -312,7 +312,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'Seed from which all other seeds are derived [default: that of the experiment, or a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that the gate reports a difference of equal kernels in figures that vary with the seed; at most 50%' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that the gate reports any difference of equal kernels; at most 50%' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
 different\t'Any difference, including shorter, earlier and fewer'"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
@@ -322,8 +322,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge only path lengths that are equal for all seeds; three seeds are enough'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge path lengths only, not tails: fewer figures need fewer seeds'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -382,7 +382,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l image -d 'Width,
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l idle-count -d 'Whether a thread of the lowest priority counts while the task\'s CPU is idle: true, false; it shows all CPU time that the operation takes there [default: false]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l pause -d 'How long the task sleeps before each sample of an operation: it then finds the caches and idle states of a periodic task; 0s repeats back to back [default: 0s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l times -d 'Operations in a sample: a number up to 1000000, or usual (several of a cheap operation) [default: usual]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l way -d 'What a sample of a round trip is: round-trip, or one-way (until the partner runs) [default: round-trip]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l way -d 'What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs) [default: round-trip]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l read-clock -d 'The clock that clock-read reads: monotonic, monotonic-raw, monotonic-coarse, realtime, realtime-coarse, boottime, tai, realtime-alarm, boottime-alarm; thread-cpu, process-cpu, other-thread-cpu, other-process-cpu (CPU time); tsc (the CPU\'s counter) [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r

@@ -1,4 +1,4 @@
-//! The C library: its header, and its installation.
+//! The C library: its headers, and its installation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,41 +9,70 @@ use anyhow::{Context, bail, ensure};
 /// The tool that writes the header, and its version. Its version determines the bytes.
 const CBINDGEN: &str = "cbindgen@0.29.2";
 
-/// The header, from the root.
-const HEADER: &str = "crates/capi/include/tactus_rt.h";
+/// A header, from the crate, with what the tool reads for it.
+struct Header {
+    path: &'static str,
+    configuration: &'static str,
+    source: &'static str,
+}
+
+/// The headers.
+const HEADERS: [Header; 2] = [
+    Header { path: "include/tactus_rt.h", configuration: "cbindgen.toml", source: "src/lib.rs" },
+    Header {
+        path: "include/tactus.h",
+        configuration: "cbindgen-delivery.toml",
+        source: "src/delivery.rs",
+    },
+];
 
 /// What a program needs beside the static library.
 const STATIC_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl";
 
-/// Writes the header of the C library.
+/// Writes the headers of the C library.
 pub(crate) fn write_header(root: &Path) -> anyhow::Result<()> {
-    let path = root.join(HEADER);
-    fs::write(&path, header(root)?).with_context(|| path.display().to_string())
-}
-
-/// Fails if the header is out of date.
-pub(crate) fn check_header(root: &Path) -> anyhow::Result<()> {
-    if fs::read(root.join(HEADER)).ok() != Some(header(root)?) {
-        bail!("{HEADER} is out of date; fix: run `cargo xtask header` and commit the result");
+    for header in &HEADERS {
+        let path = header.file(root);
+        fs::write(&path, header.made(root)?).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }
 
-/// The header, by the sources.
-fn header(root: &Path) -> anyhow::Result<Vec<u8>> {
-    let tools = crate::target(root).join("tools");
-    crate::install_tool(CBINDGEN, "clap", &tools)?;
-    let made = Command::new(tools.join("bin/cbindgen"))
-        .args(["--quiet", "--config", "cbindgen.toml", "src/lib.rs"])
-        .current_dir(root.join("crates/capi"))
-        .output()
-        .context("cbindgen")?;
-    ensure!(made.status.success(), "cbindgen: {}", String::from_utf8_lossy(&made.stderr));
-    Ok(made.stdout)
+/// Fails if a header is out of date.
+pub(crate) fn check_header(root: &Path) -> anyhow::Result<()> {
+    for header in &HEADERS {
+        if fs::read(header.file(root)).ok() != Some(header.made(root)?) {
+            let path = header.path;
+            bail!("{path} is out of date; fix: run `cargo xtask header` and commit the result");
+        }
+    }
+    Ok(())
 }
 
-/// Builds the C library and copies it below `prefix`, with its header and its description for
-/// pkg-config.
+/// The folder of the crate, from the root.
+const CRATE: &str = "crates/capi";
+
+impl Header {
+    fn file(&self, root: &Path) -> PathBuf {
+        root.join(CRATE).join(self.path)
+    }
+
+    /// The header, by the sources.
+    fn made(&self, root: &Path) -> anyhow::Result<Vec<u8>> {
+        let tools = crate::target(root).join("tools");
+        crate::install_tool(CBINDGEN, "clap", &tools)?;
+        let made = Command::new(tools.join("bin/cbindgen"))
+            .args(["--quiet", "--config", self.configuration, self.source])
+            .current_dir(root.join(CRATE))
+            .output()
+            .context("cbindgen")?;
+        ensure!(made.status.success(), "cbindgen: {}", String::from_utf8_lossy(&made.stderr));
+        Ok(made.stdout)
+    }
+}
+
+/// Builds the C library and copies it below `prefix`, with its headers and their descriptions
+/// for pkg-config.
 pub(crate) fn install(root: &Path, prefix: &str) -> anyhow::Result<()> {
     let prefix = PathBuf::from(prefix);
     ensure!(
@@ -61,9 +90,9 @@ pub(crate) fn install(root: &Path, prefix: &str) -> anyhow::Result<()> {
     let (include, lib) = (prefix.join("include"), prefix.join("lib"));
     fs::create_dir_all(&include)?;
     fs::create_dir_all(lib.join("pkgconfig"))?;
-    let pkgconfig = lib.join("pkgconfig/tactus-rt.pc");
     let copies = [
-        (root.join(HEADER), include.join("tactus_rt.h")),
+        (HEADERS[0].file(root), include.join("tactus_rt.h")),
+        (HEADERS[1].file(root), include.join("tactus.h")),
         (release.join("libtactusrt.a"), lib.join("libtactusrt.a")),
         (release.join("libtactusrt.so"), lib.join("libtactusrt.so.0")),
     ];
@@ -76,17 +105,23 @@ pub(crate) fn install(root: &Path, prefix: &str) -> anyhow::Result<()> {
     let link = lib.join("libtactusrt.so");
     let _ = fs::remove_file(&link);
     std::os::unix::fs::symlink("libtactusrt.so.0", &link)?;
-    fs::write(&pkgconfig, description(&prefix))?;
-    println!("{}\n{}", link.display(), pkgconfig.display());
+    println!("{}", link.display());
+    for (name, purpose) in
+        [("tactus-rt", "Real-time threads, FIFOs and shared blocks"), ("tactus", "Timed delivery")]
+    {
+        let path = lib.join(format!("pkgconfig/{name}.pc"));
+        fs::write(&path, description(&prefix, name, purpose))?;
+        println!("{}", path.display());
+    }
     Ok(())
 }
 
-/// The library for pkg-config.
-fn description(prefix: &Path) -> String {
+/// The library for pkg-config, under the name of a header.
+fn description(prefix: &Path, name: &str, purpose: &str) -> String {
     format!(
         "prefix={}\n\
-         Name: tactus-rt\n\
-         Description: Real-time threads, FIFOs and shared blocks\n\
+         Name: {name}\n\
+         Description: {purpose}\n\
          Version: {}\n\
          Cflags: -I${{prefix}}/include\n\
          Libs: -L${{prefix}}/lib -ltactusrt\n\

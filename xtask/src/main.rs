@@ -17,6 +17,7 @@ mod peers;
 mod rt_faults;
 mod rtkit;
 mod streams;
+mod stream_peers;
 mod timerlat;
 mod tracing_cost;
 
@@ -73,6 +74,10 @@ usage: cargo xtask CHORE
   streams [SECONDS]   error of the delivery server against due times beside a bare loop of
                       clock_nanosleep, idle and under load, 60 s or as given; then its throughput,
                       memory, and 100 clients (root, two CPUs)
+  stream-peers [ROUNDS]
+                      error against due times of the delivery server beside liblo, PortTime and
+                      SuperCollider, 5 rounds or as given (root, cc, liblo-dev, libportmidi-dev,
+                      supercollider-language)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -118,6 +123,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
         ["streams"] => streams::measure(&repository(), "60")?,
         ["streams", seconds] => streams::measure(&repository(), seconds)?,
+        ["stream-peers"] => stream_peers::compare(&repository(), "5")?,
+        ["stream-peers", rounds] => stream_peers::compare(&repository(), rounds)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

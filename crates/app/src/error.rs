@@ -12,6 +12,7 @@ use tactus_model::address::NotAWholeRun;
 use tactus_model::cost::Operation;
 use tactus_model::experiment::BadExperiment;
 use tactus_model::probe::ProbeKind;
+use tactus_model::settings;
 use tactus_record::live::RecordError;
 use tactus_report::ReportError;
 use tactus_store::StoreError;
@@ -176,8 +177,9 @@ impl From<StoreError> for Error {
 
 /// The first operation that has a setting, if some have it and some do not.
 fn only_of(setting: &str) -> Option<Operation> {
+    let setting = settings::find(setting).ok()?;
     let (taking, other): (Vec<Operation>, Vec<Operation>) =
-        Operation::ALL.iter().partition(|operation| operation.takes(setting));
+        Operation::ALL.iter().partition(|operation| setting.is_of(**operation));
     taking.first().copied().filter(|_| !other.is_empty())
 }
 

@@ -22,8 +22,14 @@ use crate::{Error, Places, Result, plan};
 /// else the fastest.
 ///
 /// # Errors
-/// A side does not have exactly one kernel, there is no such experiment, or it is wrong.
-pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>) -> Result<Plan> {
+/// A side does not have exactly one kernel, there is no such experiment, it is wrong, or it has too
+/// few seeds to decide.
+pub fn plan(
+    name: &str,
+    mut overrides: Overrides,
+    against: Option<&GuestKernel>,
+    options: &GateOptions,
+) -> Result<Plan> {
     let wanted = overrides.settings.values("kernel").unwrap_or_default();
     let ([_], Some(against)) = (wanted, against) else {
         return Err(Error::usage(
@@ -39,7 +45,24 @@ pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>)
         overrides.guest_time.or(exact).or(Some(GuestTime::Exact(Speed::FASTEST)));
     let kernel = plan::plan_of(name, &experiment, &overrides)?;
     overrides.settings.set("kernel", vec![against.to_string()]).map_err(Error::usage)?;
-    Ok(kernels::plan(plan::plan_of(name, &experiment, &overrides)?, kernel))
+    let plan = kernels::plan(plan::plan_of(name, &experiment, &overrides)?, kernel);
+    match kernels::check_seeds(&plan, options) {
+        Ok(()) => Ok(plan),
+        Err(few) => {
+            let hint = format!("--seeds {}, fewer cells, or a higher --false-alarms", few.needed);
+            Err(Error::usage(few).with_hint(hint))
+        }
+    }
+}
+
+/// Checks that the emulator, the program of guests and the baseline kernel of a plan by [`plan`] are
+/// available.
+///
+/// # Errors
+/// One of them is not.
+pub fn check_baseline(places: &Places, plan: &Plan, listener: &dyn Listener) -> Result<()> {
+    let baseline = &plan.cells[..plan.cells.len() / 2];
+    measure::targets(places, baseline, &GuestSettings::default(), listener).map(drop)
 }
 
 /// Measures both kernels. The first turn that fails ends the run, because the comparison needs

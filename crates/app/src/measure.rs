@@ -177,7 +177,7 @@ fn require_this_machine(header: &RunHeader, now: &MachineFacts) -> Result<()> {
 }
 
 /// Prepares the targets of `cells`.
-fn targets(
+pub(crate) fn targets(
     places: &Places,
     cells: &[Cell],
     settings: &GuestSettings,

@@ -1,11 +1,10 @@
 //! The timing model of a pipeline: what it needs, what it predicts, and whether that is true.
 
+mod verify;
+
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
-use tactus_cell::{PipelineMessage, PipelineRequest, PipelineRun};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
 use tactus_model::bytes::Bytes;
@@ -17,18 +16,15 @@ use tactus_model::result::Measurement;
 use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
 use tactus_pipeline::draws::Samples;
-use tactus_pipeline::{
-    Comparison, Conditions, Difference, Graph, Measured, Pipeline, Prediction, Source, Span,
-    shipped,
-};
-use tactus_stats::costs::RunCosts;
+use tactus_pipeline::{Difference, Graph, Pipeline, Prediction, Source, shipped};
 use tactus_store::Store;
-use tactus_wire::Start;
 
 use crate::error::OrError;
 use crate::measure::{CarriedOut, GuestSettings, Listener, new_run};
 use crate::plan::shell_word;
 use crate::{BuildListener, Error, ErrorKind, Places, Result, Subject, files};
+
+pub use self::verify::{Verified, compare, usual_frames, verify};
 
 /// Reads a pipeline by its shipped name or from a file.
 ///
@@ -104,22 +100,6 @@ pub fn plan(graph: &Graph, rounds: u32, seed: u64) -> Plan {
     }
 }
 
-/// The real pipeline, run after each round of the measurement.
-#[derive(Debug, Default)]
-pub struct Verified {
-    /// What was found, one after another.
-    pub runs: Vec<PipelineRun>,
-    /// Why there are no more.
-    pub failure: Option<Error>,
-}
-
-/// The frames of the real pipeline after each round, unless the user says otherwise: some seconds.
-pub fn usual_frames(graph: &Graph) -> u32 {
-    const SPAN: [Nanos; 2] = [Nanos::from_secs(1), Nanos::from_secs(5)];
-    let span = graph.period.saturating_mul(300).clamp(SPAN[0], SPAN[1]);
-    u32::try_from(span.div_floor(graph.period)).unwrap_or(u32::MAX).max(20)
-}
-
 /// Measures what a plan of [`plan`] names as a new run. With `frames`, the real pipeline runs for as
 /// many frames after each round, so that a drift of the machine affects both.
 ///
@@ -142,13 +122,6 @@ pub fn measure(
     };
     let done = new_run(places, store, plan, &GuestSettings::default(), &mut alternating)?;
     Ok((done, alternating.verified))
-}
-
-/// Runs the real pipeline `rounds` times.
-pub fn verify(places: &Places, graph: &Graph, frames: u32, rounds: u32) -> Verified {
-    let mut verified = Verified::default();
-    (0..rounds).for_each(|_| verified.run_once(places, graph, frames));
-    verified
 }
 
 /// Follows a run, and runs the pipeline whenever a round is complete.
@@ -179,57 +152,6 @@ impl Listener for Alternating<'_> {
 
     fn building(&self) -> BuildListener {
         self.inner.building()
-    }
-}
-
-impl Verified {
-    /// Runs the pipeline once more, unless it has failed.
-    fn run_once(&mut self, places: &Places, graph: &Graph, frames: u32) {
-        if self.failure.is_some() {
-            return;
-        }
-        match run(places, graph, frames) {
-            Ok(found) => self.runs.push(found),
-            Err(error) => self.failure = Some(error),
-        }
-    }
-
-    /// The system call right before the pipeline and steal time meanwhile, over all runs.
-    fn conditions(&self, costs: &RunCosts) -> Conditions {
-        let calls = self.runs.iter().map(|run| run.system_call_ns);
-        let steal: Option<Nanos> = self.runs.iter().map(|run| run.rates.steal).sum();
-        let over: Nanos = self.runs.iter().map(|run| run.rates.over).sum();
-        let share = |steal: Nanos| steal.as_secs_f64() / over.as_secs_f64().max(f64::MIN_POSITIVE);
-        Conditions {
-            call_operations_ns: costs.system_call_ns,
-            call_pipeline_ns: tactus_stats::modes::median_of(calls),
-            steal: steal.map(share),
-        }
-    }
-}
-
-/// How long a process that runs a pipeline may take beyond the frames.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Runs the real pipeline in a fresh process.
-fn run(places: &Places, graph: &Graph, frames: u32) -> Result<PipelineRun> {
-    let what = || "the pipeline cannot run".to_owned();
-    let mut command = Command::new(places.executable()?);
-    command.args(["internal", "pipeline"]);
-    let start = Start::new(command).in_own_group().dies_with_this_thread().keeps_last_words();
-    let (mut peer, mut messages) = start.start().or_error(ErrorKind::Unavailable, what)?;
-    let request = PipelineRequest { graph: graph.clone(), frames };
-    let length = graph.period.saturating_mul(frames.into()) + graph.cells[graph.wake].warmup;
-    let read =
-        peer.send(&request).and_then(|()| messages.read_within(Duration::from(length) + PATIENCE));
-    let end = peer.end(Duration::from_secs(1));
-    let unavailable = |reason: String| Error::new(ErrorKind::Unavailable, reason);
-    match read {
-        Ok(PipelineMessage::Finished(found)) => Ok(*found),
-        Ok(PipelineMessage::Failed { reason, hint }) => {
-            Err(unavailable(format!("the pipeline cannot run: {reason}")).with_hint_if_any(hint))
-        }
-        Err(error) => Err(unavailable(format!("the pipeline cannot run: {error}; {end}"))),
     }
 }
 
@@ -333,35 +255,6 @@ fn sentences(differing: &[(String, Difference)]) -> Vec<String> {
         )
     };
     of_setting.into_iter().map(sentence).collect()
-}
-
-/// Compares a prediction with what the real pipeline did; `None` without frames.
-///
-/// # Errors
-/// The samples are damaged.
-pub fn compare(
-    subject: &Subject<'_>,
-    graph: &Graph,
-    prediction: &Prediction,
-    verified: &Verified,
-) -> Result<Option<Comparison>> {
-    let rounds = verified.runs.iter().map(frames_of).collect::<Result<Vec<_>>>()?;
-    let conditions = verified.conditions(&RunCosts::of(subject.run()));
-    Ok(Comparison::of(graph, prediction, &Measured { rounds }, &conditions))
-}
-
-/// The spans of each frame, by stage.
-fn frames_of(run: &PipelineRun) -> Result<Vec<Vec<Span>>> {
-    let mut frames: Vec<Vec<Span>> = Vec::new();
-    for (stage, block) in run.stages.iter().enumerate() {
-        let samples = block.decode().or_internal()?;
-        frames.resize_with(samples.len().max(frames.len()), Vec::new);
-        for (frame, sample) in frames.iter_mut().zip(samples) {
-            frame.resize(stage, Span::default());
-            frame.push(Span { begin: sample.due, end: sample.came });
-        }
-    }
-    Ok(frames)
 }
 
 fn name_of(graph: &Graph, cell: usize) -> String {

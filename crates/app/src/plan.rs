@@ -120,7 +120,7 @@ fn require_memory(cell: &Cell, total: Bytes) -> Result<()> {
         return Ok(());
     }
     let sizes = [(Parameter::Size, cost.size), (Parameter::WorkingSet, cost.working_set)];
-    let largest = sizes.into_iter().filter(|(parameter, _)| cost.operation.takes(parameter.word()));
+    let largest = sizes.into_iter().filter(|(parameter, _)| cost.operation.takes(*parameter));
     let (setting, size) = largest.max_by_key(|(_, size)| *size).unwrap_or(sizes[0]);
     let memory_with = |size: Bytes| match setting {
         Parameter::Size => CostProbe { size, ..cost.clone() }.memory(),

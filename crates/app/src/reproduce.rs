@@ -212,8 +212,8 @@ impl PartsPlan {
     }
 }
 
-/// The rounds of a pipeline that is measured in full: over a thousand frames of the slowest one.
-const PIPELINE_ROUNDS: u32 = 24;
+/// The rounds of a pipeline that is measured in full: six hundred frames of one of 10 frames a second.
+const PIPELINE_ROUNDS: u32 = 32;
 
 /// The pipeline of a part.
 fn graph_of(part: &Part) -> Result<Graph> {

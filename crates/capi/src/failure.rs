@@ -55,5 +55,10 @@ pub(crate) fn call<N: From<c_int>>(body: impl FnOnce() -> Result<N, Failure>) ->
 /// is valid until the next call of this thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn trt_error() -> *const c_char {
+    last_text()
+}
+
+/// The text of the last failure of this thread.
+pub(crate) fn last_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"no error".as_ptr())
 }

@@ -16,6 +16,7 @@ pub(crate) enum Kind {
     Mutex,
     Condition,
     Alarms,
+    Client,
 }
 
 impl fmt::Display for Kind {
@@ -26,6 +27,7 @@ impl fmt::Display for Kind {
             Self::Mutex => "a mutex",
             Self::Condition => "a condition variable",
             Self::Alarms => "an alarm port",
+            Self::Client => "a connection",
         })
     }
 }

@@ -1,5 +1,6 @@
-//! The C library: real-time threads, FIFOs and shared blocks for programs in C and in every
-//! language that can call C. `include/tactus_rt.h` is its header, and `docs/c.md` the guide.
+//! The C library: real-time threads, FIFOs and shared blocks, and timed delivery, for programs in C
+//! and in every language that can call C. `include/tactus_rt.h` and `include/tactus.h` are its
+//! headers, and `docs/c.md` the guide.
 //!
 //! - Functions return 0 or more, or a negative number of `errno.h`. Then [`trt_error`] has a
 //!   sentence with the fix.
@@ -13,6 +14,9 @@
 pub mod alarms;
 pub mod channel;
 pub mod clock;
+// It has a header of its own.
+/// cbindgen:ignore
+pub mod delivery;
 pub mod failure;
 mod handles;
 pub mod lock;

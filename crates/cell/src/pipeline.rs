@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use tactus_load::{HostOptions, RunningLoad};
 use tactus_model::result::MachineRates;
 use tactus_model::sample::SampleBlock;
+use tactus_model::time::Nanos;
 use tactus_pipeline::Graph;
-use tactus_probe::{PipelineError, RunningPipeline, system_call_ns};
+use tactus_probe::{PipelineError, PipelineFrames, RunningPipeline, system_call_ns};
 use tactus_sys::counters::MachineCounters;
 
 use crate::{Stopped, own_executable};
@@ -30,6 +31,11 @@ pub struct PipelineRequest {
 pub enum PipelineMessage {
     /// It has run.
     Finished(Box<PipelineRun>),
+    /// It fell so far behind its period that it was ended.
+    FellBehind {
+        /// The process that began a frame too late.
+        process: String,
+    },
     /// It cannot run.
     Failed {
         /// The reason, in a sentence.
@@ -45,6 +51,10 @@ pub struct PipelineRun {
     /// For each stage, when it began (`due`) and ended (`came`) in each frame, since the first frame
     /// was due.
     pub stages: Vec<SampleBlock>,
+    /// The CPU time of the processes.
+    pub ran: Nanos,
+    /// How long they waited for a CPU; zero if the kernel does not count it.
+    pub waited: Nanos,
     /// The duration of a system call right before, beside the load, in nanoseconds.
     pub system_call_ns: f64,
     /// What the machine did meanwhile.
@@ -59,7 +69,7 @@ pub struct PipelineRun {
 pub fn pipeline_main() -> io::Result<()> {
     let message = match tactus_wire::requests().read::<PipelineRequest>() {
         Ok(request) => match run(&request) {
-            Ok(found) => PipelineMessage::Finished(Box::new(found)),
+            Ok(message) => message,
             Err(Stopped { reason, hint }) => PipelineMessage::Failed { reason, hint },
         },
         Err(error) => {
@@ -70,7 +80,7 @@ pub fn pipeline_main() -> io::Result<()> {
     Ok(tactus_wire::responses().write(&message)?)
 }
 
-fn run(request: &PipelineRequest) -> Result<PipelineRun, Stopped> {
+fn run(request: &PipelineRequest) -> Result<PipelineMessage, Stopped> {
     let PipelineRequest { graph, frames } = request;
     let cell = graph.cells.get(graph.wake).ok_or_else(|| Stopped {
         reason: "the pipeline has no cell for its wake-up".to_owned(),
@@ -83,18 +93,22 @@ fn run(request: &PipelineRequest) -> Result<PipelineRun, Stopped> {
     thread::sleep(Duration::from(cell.warmup));
     let system_call_ns = system_call_ns();
     let before = MachineCounters::read(Path::new("/"));
-    let spans = pipeline.run()?;
+    let frames = match pipeline.run() {
+        Err(PipelineError::Behind(process)) => return Ok(PipelineMessage::FellBehind { process }),
+        frames => frames?,
+    };
     let rates = MachineCounters::read(Path::new("/")).since(&before);
     drop(load);
-    let stages = spans.iter().map(|spans| SampleBlock::encode(spans)).collect();
-    Ok(PipelineRun { stages, system_call_ns, rates })
+    let PipelineFrames { stages, ran, waited } = frames;
+    let stages = stages.iter().map(|spans| SampleBlock::encode(spans)).collect();
+    let found = PipelineRun { stages, ran, waited, system_call_ns, rates };
+    Ok(PipelineMessage::Finished(Box::new(found)))
 }
 
 impl From<PipelineError> for Stopped {
     fn from(error: PipelineError) -> Self {
         let hint = match &error {
             PipelineError::Cpus { .. } => Some("give its stages a lower cpu, or use more CPUs"),
-            PipelineError::Behind(_) => Some("use a longer period, or less work in its stages"),
             _ => None,
         };
         Self { reason: error.to_string(), hint: hint.map(str::to_owned) }

@@ -15,6 +15,7 @@ mod lab;
 mod lint;
 mod list;
 mod measure;
+mod midi;
 mod model;
 mod need;
 mod qos;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Qos(qos::QosArguments),
     Streamd(streamd::StreamdArguments),
     Streams(streams::StreamsArguments),
+    Midi(midi::MidiArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -90,6 +92,7 @@ impl Command {
             | Self::Qos(_)
             | Self::Streamd(_)
             | Self::Streams(_)
+            | Self::Midi(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -124,6 +127,7 @@ impl Command {
             Self::Qos(arguments) => qos::run(&arguments),
             Self::Streamd(arguments) => streamd::run(arguments),
             Self::Streams(arguments) => streams::run(&arguments),
+            Self::Midi(arguments) => midi::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

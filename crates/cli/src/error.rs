@@ -16,6 +16,9 @@ use crate::terminal::say;
 /// The exit code with which `git bisect run` skips a commit (git-bisect(1)).
 const SKIP: u8 = 125;
 
+/// The exit code with which a command ends `git bisect run`: more than 127 (git-bisect(1)).
+const STOP: u8 = 128;
+
 /// The exit codes for a command that does not exist or cannot be executed, as of env(1).
 const NO_COMMAND: u8 = 127;
 const COMMAND_REFUSED: u8 = 126;
@@ -32,6 +35,8 @@ pub(crate) enum CommandError {
     CommandFailed(u8),
     /// The kernel could not be judged; `git bisect run` skips it.
     Undecided(Error),
+    /// No kernel could be judged like that; `git bisect run` stops.
+    StopsBisect(Error),
     /// The command failed.
     Failed(Error),
 }
@@ -60,11 +65,22 @@ impl CommandError {
             .into()
     }
 
-    /// Converts an error for `git bisect run`: if something is not available, skip the commit.
-    pub(crate) fn for_bisect(self) -> Self {
+    /// Converts an error for `git bisect run`, which would take most exit codes for a verdict on
+    /// the commit. A signal has an exit code that stops it.
+    pub(crate) fn stops_bisect(self) -> Self {
+        match self {
+            Self::Failed(error) if error.kind() != ErrorKind::Interrupted => {
+                Self::StopsBisect(error)
+            }
+            _ => self,
+        }
+    }
+
+    /// Converts an error for `git bisect run` that concerns the kernel of this commit only.
+    pub(crate) fn skips_commit(self) -> Self {
         match self {
             Self::Failed(error) if error.kind() == ErrorKind::Unavailable => Self::Undecided(error),
-            _ => self,
+            _ => self.stops_bisect(),
         }
     }
 
@@ -74,6 +90,7 @@ impl CommandError {
             Self::NotMet(message) => print("not met", 1, message, None),
             Self::CommandFailed(code) => ExitCode::from(code),
             Self::Undecided(error) => print("undecided", SKIP, &error, error.hint()),
+            Self::StopsBisect(error) => print("error", STOP, &error, error.hint()),
             Self::Failed(error) => {
                 let defect =
                     "this is a bug in tactus; please report it with the command and this message";

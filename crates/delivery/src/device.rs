@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tactus_model::time::Nanos;
 
+use crate::device_clock::Correction;
 use crate::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, Place, StreamId};
 use crate::receipt::{Evidence, Outcome, Receipt};
 
@@ -40,8 +41,11 @@ pub struct Delivery {
     pub ended: Moment,
     /// Whether the device took the item.
     pub taken: bool,
-    /// How far the times can be trusted.
+    /// How far the times can be trusted. Without evidence, nobody knows whether an item that was
+    /// taken came out.
     pub evidence: Evidence,
+    /// How the device's clock deviated, if the times are by that clock.
+    pub correction: Option<Correction>,
 }
 
 /// The items that wait for a device, and those that it has but has not answered.
@@ -131,10 +135,15 @@ impl<P> Device<P> {
 
     /// The receipt of an item in delivery; `None` if it is none.
     pub fn settle(&mut self, place: &Place, delivery: Delivery) -> Option<Receipt> {
-        let Delivery { began, ended, taken, evidence } = delivery;
-        let outcome = if taken { Outcome::Delivered } else { Outcome::Failed };
+        let Delivery { began, ended, taken, evidence, correction } = delivery;
+        let outcome = match (taken, evidence) {
+            (false, _) => Outcome::Failed,
+            (true, Evidence::None) => Outcome::Unknown,
+            (true, _) => Outcome::Delivered,
+        };
         let receipt = self.unsettled.remove(place)?;
-        Some(Receipt { began: Some(began), ended: Some(ended), outcome, evidence, ..receipt })
+        let (began, ended) = (Some(began), Some(ended));
+        Some(Receipt { began, ended, outcome, evidence, correction, ..receipt })
     }
 
     /// Removes the items that are cut.
@@ -288,7 +297,8 @@ mod tests {
     }
 
     fn done(began: u64) -> Delivery {
-        Delivery { began: at(began), ended: at(began), taken: true, evidence: Evidence::Virtual }
+        let (began, evidence) = (at(began), Evidence::Virtual);
+        Delivery { began, ended: began, taken: true, evidence, correction: None }
     }
 
     /// Delivers what is due, and returns the numbers delivered and the outcomes of all receipts.
@@ -412,6 +422,10 @@ mod tests {
         assert_eq!(device.in_delivery(), 2);
         assert!(device.settle(&second, done(1)).is_some(), "answered before the first");
         assert_eq!(device.settle(&second, done(1)), None, "answered once");
+        let third = device.take_due(at(1), &mut receipts).unwrap().place();
+        let lost = Delivery { evidence: Evidence::None, ..done(1) };
+        assert_eq!(device.settle(&third, lost).unwrap().outcome, Outcome::Unknown);
+        device.push(item(3, 1));
         device.end(&mut receipts);
         let outcomes: Vec<Outcome> = receipts.iter().map(|receipt| receipt.outcome).collect();
         assert_eq!(outcomes, [Outcome::Unknown, Outcome::Ended]);

@@ -9,8 +9,10 @@
 //! | [`item`] | items, streams, lateness policies |
 //! | [`receipt`] | outcomes and receipts |
 //! | [`device`] | the queue of a device: what is delivered when, and what is not |
+//! | [`device_clock`] | positions of a device, mapped to the monotonic clock |
 //! | [`desk`] | what clients may submit: credit, horizons, branches, cuts |
-//! | [`simulation`] | a server in virtual time |
+//! | [`virtual_server`] | a server in virtual time |
+//! | [`simulation`] | scripts of clients in virtual time |
 //!
 //! **Exactly one receipt.** An item that the [desk](desk::Desk) has accepted gets one receipt,
 //! whatever happens to it, its stream, its client or the server. A client may have only as many
@@ -19,6 +21,8 @@
 
 pub mod desk;
 pub mod device;
+pub mod device_clock;
 pub mod item;
 pub mod receipt;
 pub mod simulation;
+pub mod virtual_server;

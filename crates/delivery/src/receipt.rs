@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device_clock::Correction;
 use crate::item::{ClientId, Item, Moment, StreamId};
 
 /// What became of an item.
@@ -41,6 +42,21 @@ impl Outcome {
         Self::Refused,
         Self::Unknown,
     ];
+
+    /// Its word, as in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Late => "late",
+            Self::Stopped => "stopped",
+            Self::Cut => "cut",
+            Self::Closed => "closed",
+            Self::Ended => "ended",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// How far the times of a receipt can be trusted.
@@ -58,6 +74,19 @@ pub enum Evidence {
     Kernel,
     /// A position of the device's own clock, converted by the observed relation of both clocks.
     DeviceClock,
+}
+
+impl Evidence {
+    /// Its word, as in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Virtual => "virtual",
+            Self::Call => "call",
+            Self::Kernel => "kernel",
+            Self::DeviceClock => "device-clock",
+        }
+    }
 }
 
 /// What became of an item, and when.
@@ -79,6 +108,9 @@ pub struct Receipt {
     pub outcome: Outcome,
     /// How far the times can be trusted.
     pub evidence: Evidence,
+    /// How the device's clock deviated, if the times are by that clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<Correction>,
 }
 
 impl Receipt {
@@ -93,6 +125,7 @@ impl Receipt {
             ended: None,
             outcome,
             evidence: Evidence::None,
+            correction: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A server in virtual time.
+//! Scripts of clients in virtual time.
 //!
 //! Time stands still until every client has submitted what it may, and then goes on to the next
 //! instant at which something happens. So items are never late, and what devices get depends only
@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
-use crate::desk::{Accepted, Desk, DeviceId, Limits, Refusal};
-use crate::device::{Cut, Delivery, Device};
+use crate::desk::{DeviceId, Limits, Refusal};
+use crate::device::Cut;
 use crate::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
-use crate::receipt::{Evidence, Receipt};
+use crate::receipt::Receipt;
+use crate::virtual_server::VirtualServer;
 
 /// What a client wants delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,20 +85,16 @@ pub fn play<P: Clone>(
             continue;
         }
         match simulation.next() {
-            Some(next) => simulation.now = next,
+            Some(next) => simulation.server.advance(next),
             None => return Ok(simulation.end()),
         }
     }
 }
 
 struct Simulation<'a, P> {
-    now: Moment,
-    desk: Desk,
-    devices: BTreeMap<DeviceId, Device<P>>,
+    server: VirtualServer<P>,
     players: Vec<Player<'a, P>>,
     played: Played<P>,
-    /// How many receipts the clients have read.
-    read: usize,
 }
 
 /// A client of the simulation.
@@ -139,14 +136,12 @@ impl<P: Clone> Player<'_, P> {
 
 impl<'a, P: Clone> Simulation<'a, P> {
     fn new(scripts: &'a [Script<P>], limits: Limits) -> Result<Self, Refusal> {
-        let mut desk = Desk::new(limits);
-        let mut devices = BTreeMap::new();
+        let mut server = VirtualServer::new(limits);
         let mut players = Vec::new();
         for script in scripts {
-            let client = desk.enter(limits.items);
+            let client = server.enter(limits.items);
             for (stream, device) in &script.streams {
-                desk.open(client, *stream, *device)?;
-                devices.entry(*device).or_insert_with(|| Device::new(Nanos::ZERO));
+                server.open(client, *stream, *device)?;
             }
             let mut player = Player {
                 client,
@@ -161,25 +156,21 @@ impl<'a, P: Clone> Simulation<'a, P> {
             players.push(player);
         }
         let played = Played { devices: BTreeMap::new(), receipts: Vec::new(), accepted: 0 };
-        Ok(Self { now: Moment::from_nanos(0), desk, devices, players, played, read: 0 })
+        Ok(Self { server, players, played })
     }
 
     /// Makes the changes that are decided by now.
     fn decide(&mut self) -> Result<(), Refusal> {
         for player in &mut self.players {
             while let Some((change, later)) = player.changes.split_first()
-                && change.decided <= self.now
+                && change.decided <= self.server.now()
             {
                 player.changes = later;
                 let epoch = player.epochs.entry(change.branch).or_default();
                 *epoch = epoch.next();
                 let (client, branch) = (player.client, change.branch);
                 let cut = Cut { client, branch, epoch: *epoch, at: change.at };
-                for device in self.desk.cut(&cut)? {
-                    if let Some(device) = self.devices.get_mut(&device) {
-                        device.cut(&cut, &mut self.played.receipts);
-                    }
-                }
+                self.server.cut(&cut)?;
                 change.instead.iter().for_each(|note| player.write(note));
             }
         }
@@ -209,13 +200,8 @@ impl<'a, P: Clone> Simulation<'a, P> {
         player.blocked_until = None;
         for _ in 0..most {
             let Some(item) = player.first() else { return Ok(false) };
-            match self.desk.submit(item, self.now) {
-                Ok(Accepted::Queued(device, item)) => {
-                    let device = self.devices.get_mut(&device);
-                    let answered = device.and_then(|device| device.push(item));
-                    self.played.receipts.extend(answered);
-                }
-                Ok(Accepted::Answered(receipt)) => self.played.receipts.push(receipt),
+            match self.server.submit(item) {
+                Ok(()) => {}
                 Err(Refusal::TooFarAhead { from, .. }) => {
                     player.blocked_until = Some(from);
                     return Ok(false);
@@ -232,39 +218,31 @@ impl<'a, P: Clone> Simulation<'a, P> {
 
     /// Delivers what is due now.
     fn deliver(&mut self) {
-        let now = self.now;
-        for (id, device) in &mut self.devices {
-            while let Some(item) = device.take_due(now, &mut self.played.receipts) {
-                let place = item.place();
-                let got = (now, item.client, item.payload);
-                self.played.devices.entry(*id).or_default().push(got);
-                let evidence = Evidence::Virtual;
-                let done = Delivery { began: now, ended: now, taken: true, evidence };
-                self.played.receipts.extend(device.settle(&place, done));
-            }
-        }
+        let now = self.server.now();
+        self.server.deliver(|device, client, payload| {
+            self.played.devices.entry(device).or_default().push((now, client, payload));
+        });
     }
 
     /// Lets clients read their receipts; whether there were any.
     fn read(&mut self) -> bool {
-        let unread = &self.played.receipts[self.read..];
-        unread.iter().for_each(|receipt| self.desk.read(receipt.client, 1));
-        self.read += unread.len();
-        !unread.is_empty()
+        let receipts = self.server.take_receipts();
+        let any = !receipts.is_empty();
+        self.played.receipts.extend(receipts);
+        any
     }
 
     /// The next instant at which something happens.
     fn next(&self) -> Option<Moment> {
-        let devices = self.devices.values().filter_map(Device::next);
         let blocked = self.players.iter().filter_map(|player| player.blocked_until);
         let changes = self.players.iter().filter_map(|player| player.changes.first());
-        devices.chain(blocked).chain(changes.map(|change| change.decided)).min()
+        let due = self.server.next().into_iter();
+        due.chain(blocked).chain(changes.map(|change| change.decided)).min()
     }
 
-    fn end(mut self) -> Played<P> {
-        for device in self.devices.values_mut() {
-            device.end(&mut self.played.receipts);
-        }
-        self.played
+    fn end(self) -> Played<P> {
+        let Self { server, mut played, .. } = self;
+        played.receipts.extend(server.end());
+        played
     }
 }

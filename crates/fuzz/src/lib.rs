@@ -15,9 +15,11 @@ mod experiments;
 mod exports;
 mod fifo;
 mod imports;
+mod lines;
 mod messages;
 mod midi;
 pub mod mutation;
+mod osc;
 mod pipelines;
 mod qos;
 mod recordings;
@@ -36,7 +38,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 20] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -54,6 +56,9 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "fifo", seeds: fifo::message_seeds, run: fifo::message },
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
     Target { name: "midi", seeds: midi::seeds, run: midi::run },
+    Target { name: "midi_file", seeds: midi::file_seeds, run: midi::read_file },
+    Target { name: "osc", seeds: osc::seeds, run: osc::run },
+    Target { name: "lines", seeds: lines::seeds, run: lines::run },
 ];
 
 /// The target with this name.

@@ -16,7 +16,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(pipeline) = Pipeline::parse(text) else { return };
     let graph = pipeline.graph(&Layer::default()).expect("it was resolved when it was parsed");
-    let simulated = simulate(&graph, FRAMES, |_, _| Nanos::from_micros(1));
+    let simulated = simulate(&graph, FRAMES, |_, _, _| Nanos::from_micros(1));
     assert_eq!(simulated.frames.len(), FRAMES);
     assert!(graph.parts().iter().all(|part| !graph.name_of(*part).is_empty()));
 }

@@ -13,8 +13,11 @@ use crate::emulator::last_words;
 use crate::monitor::Monitor;
 use crate::running::Slot;
 use crate::stage::{Stage, activity, stages};
-use crate::transcript::{Decoder, end_of, prove};
+use crate::transcript::{Decoder, end_of, panic_of, prove};
 use crate::turn::{GuestTurn, MachineEvent};
+
+/// How often consoles are searched for the panic of a kernel.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Receives the messages of the guests of a turn.
 pub type Listener = Box<dyn FnMut(Input<Message>) + Send>;
@@ -71,10 +74,15 @@ impl Collector {
     }
 
     /// Waits for the end of all machines, and passes the outcome of the turn to the listener.
+    ///
+    /// A panic ends the turn even if the emulator goes on: a panicked kernel resets its machine
+    /// only if its other CPUs let it.
     pub fn collect(mut self, events: &Receiver<MachineEvent>) {
         let deadline = Instant::now() + self.limits.time;
+        let mut has_panicked = false;
         while self.stages.iter().any(|stage| *stage != Stage::End) {
-            match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match events.recv_timeout(left.min(LOOK)) {
                 Ok(MachineEvent::Line(number, line)) => {
                     self.sent[number] += line.len() as u64 + 1;
                     if self.sent[number] > self.limits.output {
@@ -93,7 +101,12 @@ impl Collector {
                 Ok(MachineEvent::Fault(error)) => {
                     return self.fail(format!("cannot run the guest: {error}"));
                 }
-                Err(RecvTimeoutError::Timeout) => return self.fail_late(),
+                Err(RecvTimeoutError::Timeout) if left <= LOOK => return self.fail_late(),
+                // The second look sees the rest of what the kernel prints.
+                Err(RecvTimeoutError::Timeout) if has_panicked => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    has_panicked = panic_of(&self.console()).is_some()
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }

@@ -156,8 +156,16 @@ fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
 
 /// The line of a console that shows the end of its kernel: a panic, else the last line.
 pub fn end_of(console: &str) -> Option<&str> {
-    let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().next_back())
+    panic_of(console).or_else(|| lines(console).next_back())
+}
+
+/// The line of a console that shows a panic.
+pub fn panic_of(console: &str) -> Option<&str> {
+    lines(console).find(|line| line.contains("Kernel panic"))
+}
+
+fn lines(console: &str) -> impl DoubleEndedIterator<Item = &str> {
+    console.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// An account for tests, of a guest with these facts.

@@ -91,6 +91,7 @@ impl ForeignTask {
             timer_interrupts: None,
             clock: None,
             by_dirt: None,
+            messages: None,
         }
     }
 }

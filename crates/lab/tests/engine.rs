@@ -336,6 +336,7 @@ fn an_unbalanced_histogram_is_an_error() {
         timer_interrupts: None,
         clock: None,
         by_dirt: None,
+        messages: None,
     });
     assert!(store.save_measurement(&run, &unbalanced, &[]).is_err());
     assert!(store.load(&run).unwrap().measurements.is_empty());

@@ -109,6 +109,12 @@ impl Laboratory {
         console.path()
     }
 
+    /// The content of the console files.
+    fn console_text(&self) -> String {
+        let files = fs::read_dir(self.consoles()).into_iter().flatten().flatten();
+        files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect()
+    }
+
     /// Carries out `plan`; returns `None` and prints the reason if something is missing.
     fn carry_out(&self, plan: &Plan, deviations: &Deviations) -> Option<Run> {
         let mut guests = match self.guests(plan, deviations) {
@@ -128,7 +134,9 @@ impl Laboratory {
         let stopper = engine.stopper();
         let status = engine.carry_out(&run, &mut |event| match event {
             Event::TurnStarted { .. } if deviations.interrupted => stopper.stop(),
-            Event::TurnFailed { failure, .. } => eprintln!("{}", failure.reason),
+            Event::TurnFailed { failure, .. } => {
+                eprintln!("{}\n{}", failure.reason, self.console_text());
+            }
             _ => {}
         });
         let taken = store.load(&run).unwrap();

@@ -12,7 +12,7 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_prepare::ThreadRef;
 use tactus_sys::namespace::{self, Right};
 use tactus_sys::owned_directory::{self, OwnedDirectory};
-use tactus_sys::{Errno, SysError, process};
+use tactus_sys::{SysError, process};
 use tactus_wire::{MESSAGE_LIMIT, MessageWriter, WireError, requests, responses};
 
 use crate::containment::Containment;
@@ -163,8 +163,8 @@ fn spawn(containment: Containment, input: io::PipeReader) -> Result<u32, SysErro
         Containment::UserNamespace => namespace::spawn(&mut command, Right::UserNamespace),
         // Without a death signal, so that it survives the host and can kill the load's
         // descendants; it notices the end of the host by the end of its standard input.
-        Containment::Watched => command.spawn().map(|child| child.id()).map_err(|error| {
-            SysError::new("posix_spawn", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        }),
+        Containment::Watched => {
+            command.spawn().map(|child| child.id()).map_err(SysError::of_io("posix_spawn"))
+        }
     }
 }

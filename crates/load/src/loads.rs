@@ -6,6 +6,7 @@ mod command;
 mod compile;
 mod compiler;
 mod compute;
+mod console_input;
 mod disk;
 mod display;
 mod editor;
@@ -14,17 +15,23 @@ mod imitation;
 mod memory;
 mod message;
 mod net;
+mod pace;
 mod pagefault;
 mod picture;
 mod player;
 mod process;
 mod program;
+mod pseudo_terminal;
 mod scratch;
 mod serial;
 mod source;
 mod stress_ng;
 mod syscall;
 mod timer;
+mod x11;
+mod x11_events;
+mod x11_keyboard;
+mod x11_mouse;
 
 use std::convert::Infallible;
 
@@ -102,7 +109,7 @@ impl Kind {
 }
 
 /// Every built-in load except `idle`, which starts nothing.
-static KINDS: [Kind; 17] = [
+static KINDS: [Kind; 21] = [
     kind(BuiltinLoad::Compute, "rounds of arithmetic", compute::run),
     kind(BuiltinLoad::Memory, "pages dirtied", memory::run).counts_bytes(),
     kind(BuiltinLoad::Compile, "compiles", compile::run).makes_tasks(),
@@ -122,6 +129,10 @@ static KINDS: [Kind; 17] = [
     paced(BuiltinLoad::Player, "frames", player::run).counts(player::OTHERS),
     kind(BuiltinLoad::Adaptive, "frames", adaptive::run),
     kind(BuiltinLoad::Display, "requests", display::run).makes_tasks(),
+    paced(BuiltinLoad::X11Events, "events", x11_events::run),
+    paced(BuiltinLoad::X11Keyboard, "keys", x11_keyboard::run),
+    paced(BuiltinLoad::X11Mouse, "moves", x11_mouse::run),
+    paced(BuiltinLoad::ConsoleInput, "keys", console_input::run),
 ];
 
 fn find(load: BuiltinLoad) -> Option<&'static Kind> {

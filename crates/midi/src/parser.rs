@@ -58,6 +58,13 @@ pub enum Problem {
     /// A status byte without a meaning.
     #[error("status byte {0:#04x} is not defined")]
     Undefined(u8),
+    /// Bytes that arrived when nobody had room for them. A parser does not find this: who reads for it
+    /// adds it.
+    #[error("{bytes} bytes were lost")]
+    Lost {
+        /// How many.
+        bytes: u64,
+    },
     /// The end of a system exclusive message that never began.
     #[error("the end of a system exclusive message without its beginning")]
     StrayEnd,

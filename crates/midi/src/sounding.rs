@@ -14,6 +14,15 @@ const ALL_NOTES_OFF: std::ops::RangeInclusive<u8> = 123..=127;
 /// The controller that also releases the pedal.
 const RESET: u8 = 121;
 
+/// Messages that end everything on all channels, whatever was sent before: for receivers of which
+/// nothing is known. Some obey only a part of them.
+pub fn silence_everything() -> impl Iterator<Item = Message> {
+    let ends = [[SUSTAIN, 0], [*ALL_NOTES_OFF.start(), 0], [ALL_SOUND_OFF, 0]];
+    let bytes = (0..16_u8)
+        .flat_map(move |channel| ends.map(|[key, value]| [CONTROL | channel, key, value]));
+    bytes.filter_map(|bytes| Short::new(&bytes)).map(Message::Short)
+}
+
 /// The notes that sound by the messages of one sender on one cable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sounding {
@@ -51,6 +60,13 @@ impl Sounding {
     /// Whether nothing sounds, by what was followed.
     pub fn is_silent(&self) -> bool {
         self.sustained == 0 && self.keys.iter().all(|keys| *keys == 0)
+    }
+
+    /// Leaves out the notes and pedals that others hold too.
+    pub fn exclude(&mut self, other: &Self) {
+        let both = self.keys.iter_mut().zip(&other.keys);
+        both.for_each(|(keys, held)| *keys &= !held);
+        self.sustained &= !other.sustained;
     }
 
     /// The messages that end each note and release each pedal; afterwards nothing sounds.
@@ -106,6 +122,20 @@ mod tests {
         for other in [&[0x81, 60, 0][..], &[0x80, 61, 0], &[0xB1, 123, 0], &[0xF8]] {
             assert!(!followed(&[&[0x90, 60, 100], other]).is_silent(), "{other:?}");
         }
+    }
+
+    #[test]
+    fn everything_ends_without_knowledge_of_it() {
+        let mut sounding = followed(&[&[0x90, 60, 1], &[0x9F, 61, 1], &[0xB7, SUSTAIN, 127]]);
+        silence_everything().for_each(|message| sounding.follow(&message));
+        assert!(sounding.is_silent());
+    }
+
+    #[test]
+    fn what_others_hold_is_left_out() {
+        let mut sounding = followed(&[&[0x90, 60, 1], &[0x90, 61, 1], &[0xB0, SUSTAIN, 127]]);
+        sounding.exclude(&followed(&[&[0x90, 60, 9], &[0xB0, SUSTAIN, 127]]));
+        assert_eq!(sounding, followed(&[&[0x90, 61, 1]]));
     }
 
     proptest! {

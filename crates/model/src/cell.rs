@@ -9,6 +9,7 @@ use crate::frames::Rate;
 use crate::guest::Guest;
 use crate::interrupted::{Dirt, Interrupted};
 use crate::load::{LoadPlan, NotInGuest};
+use crate::midi::{MidiProbe, Via};
 use crate::net::NetProbe;
 use crate::origin::ImportedCell;
 use crate::policy::{Policy, Quanta, Scheduling};
@@ -209,6 +210,30 @@ pub enum Inconsistent {
     /// A burst takes longer than the time to the next.
     #[error("net-work = \"{0}\" leaves no time in net-period = \"{1}\"; use less")]
     BurstWork(Nanos, Nanos),
+    /// The receiver stamps messages by the monotonic clock.
+    #[error(
+        "clock = \"{0}\" cannot be compared with the stamps of messages; use clock = \"monotonic\""
+    )]
+    MessageClock(ClockName),
+    /// The midi probe has a single output thread.
+    #[error(
+        "tasks-per-cpu = {0} does not apply to probe = \"midi\", which has one output thread; use 1"
+    )]
+    OneOutput(u32),
+    /// An output thread has nothing to compute.
+    #[error("work = \"{0}\" does not apply to probe = \"midi\"; use work = \"none\"")]
+    OutputsWork(Work),
+    /// Messages come too fast.
+    #[error(
+        "message-rate = \"{0}\" is more than a MIDI cable carries; the limit is 1000 per second"
+    )]
+    MessageRate(Rate),
+    /// Messages are handed over too far ahead.
+    #[error("message-ahead = \"{0}\" is too long; the limit is {max}", max = MidiProbe::AHEAD_MAX)]
+    MessageAhead(Nanos),
+    /// A guest has no delivery server.
+    #[error("via = \"server\" runs on the host only; use via = \"library\" in a guest")]
+    ServerInGuest,
     /// The number of rivals is out of range.
     #[error("net-rivals = {0} is out of range; write 0 to {max}", max = NetProbe::RIVALS_MAX)]
     Rivals(u32),
@@ -311,6 +336,29 @@ impl Cell {
         Ok(())
     }
 
+    fn check_midi(&self, midi: &MidiProbe) -> Result<(), Inconsistent> {
+        let TimerProbe { clock, work, tasks_per_cpu, .. } = midi.timer;
+        if clock != ClockName::Monotonic {
+            return Err(Inconsistent::MessageClock(clock));
+        }
+        if tasks_per_cpu != 1 {
+            return Err(Inconsistent::OneOutput(tasks_per_cpu));
+        }
+        if work != Work::None {
+            return Err(Inconsistent::OutputsWork(work));
+        }
+        if midi.interval() < MidiProbe::INTERVAL_MIN {
+            return Err(Inconsistent::MessageRate(midi.message_rate));
+        }
+        if midi.ahead > MidiProbe::AHEAD_MAX {
+            return Err(Inconsistent::MessageAhead(midi.ahead));
+        }
+        if midi.via == Via::Server && self.target.guest().is_some() {
+            return Err(Inconsistent::ServerInGuest);
+        }
+        Ok(())
+    }
+
     fn check_cost(&self, cost: &CostProbe) -> Result<(), Inconsistent> {
         if cost.timer.work != Work::None {
             return Err(Inconsistent::OperationsWork(cost.timer.work));
@@ -320,7 +368,7 @@ impl Cell {
         }
         let (scheduling, operation, size) = (self.policy.scheduling, cost.operation, cost.size);
         let [least, most] = operation.traits().sizes;
-        if operation.takes(Parameter::Size.word()) && !(least..=most).contains(&size) {
+        if operation.takes(Parameter::Size) && !(least..=most).contains(&size) {
             return Err(Inconsistent::OperationSize { size, operation });
         }
         let (pause, duration) = (cost.sampling.pause, self.duration);
@@ -335,9 +383,10 @@ impl Cell {
             return Err(Inconsistent::OddMessages { times, operation });
         }
         let file_size = cost.file.file_size;
-        let least = Bytes::new(size.get() * u64::from(cost.per_sample()));
-        if operation.takes(Parameter::FileSize.word()) && file_size < least {
-            return Err(Inconsistent::FileSize { file_size, size, least });
+        let block = cost.touched().unwrap_or_default();
+        let least = Bytes::new(block.get().saturating_mul(cost.per_sample().into()));
+        if cost.reads_file() && file_size < least {
+            return Err(Inconsistent::FileSize { file_size, size: block, least });
         }
         if matches!(scheduling, Scheduling::Deadline { .. }) && operation.has_partner() {
             return Err(Inconsistent::PartnerPolicy { scheduling, operation });
@@ -396,6 +445,9 @@ impl Cell {
         }
         if let Some(net) = self.probe.net() {
             self.check_net(net)?;
+        }
+        if let Some(midi) = self.probe.midi() {
+            self.check_midi(midi)?;
         }
         if self.target.guest().is_some() {
             self.load.load.check_in_guest()?;

@@ -88,7 +88,7 @@ impl CostProbe {
 
     /// Whether both sides occupy their CPUs while they wait.
     pub fn spins(&self) -> bool {
-        self.wait == Wait::Spin && self.operation.takes(Parameter::Wait.word())
+        self.wait == Wait::Spin && self.operation.takes(Parameter::Wait)
     }
 
     /// How many operations a sample has.
@@ -108,9 +108,28 @@ impl CostProbe {
 
     /// Whether it waits for something that is neither the task nor its partner: a disk.
     pub fn waits_for_disk(&self) -> bool {
-        let Traits { family, takes, .. } = self.operation.traits();
         // Direct reads have no cache.
-        family == Family::File && (self.file.is_cold() || !takes.contains(&Parameter::Cache))
+        self.reads_file() && (self.is_cold() || !self.operation.takes(Parameter::Cache))
+    }
+
+    /// Whether it reads a file.
+    pub fn reads_file(&self) -> bool {
+        self.operation.takes(Parameter::FileSize)
+    }
+
+    /// Whether it reads a file in passes, before each of which the pages of the file are dropped from
+    /// the page cache.
+    pub fn is_cold(&self) -> bool {
+        match self.operation {
+            Operation::FaultMajor => true,
+            operation => operation.takes(Parameter::Cache) && self.file.is_cold(),
+        }
+    }
+
+    /// Whether most of its samples find what an earlier one has read ahead, so that its typical cost
+    /// is the time of a whole pass, by block.
+    pub fn is_read_ahead(&self) -> bool {
+        self.is_cold() && self.operation != Operation::FaultMajor
     }
 
     /// The least memory that an operation has an effect on.
@@ -125,7 +144,7 @@ impl CostProbe {
     /// destination or what is sent and what is received.
     pub fn memory(&self) -> Bytes {
         let taken = |parameter: Parameter, bytes: Bytes| {
-            if self.operation.takes(parameter.word()) { bytes.get() } else { 0 }
+            if self.operation.takes(parameter) { bytes.get() } else { 0 }
         };
         let sides = if self.operation.has_partner() { 2 } else { 1 };
         let blocks = 2 * taken(Parameter::Size, self.size);
@@ -142,24 +161,34 @@ impl CostProbe {
     pub const fn unit(&self) -> &'static str {
         match self.sampling.way {
             Way::RoundTrip => self.operation.traits().unit,
-            Way::OneWay => "hand-over",
+            Way::OneWay | Way::Back => "hand-over",
         }
     }
 
     /// The bytes that one operation moves; `None` if it moves none.
     pub fn moved(&self) -> Option<Bytes> {
-        let Traits { moves, takes, .. } = self.operation.traits();
-        let size = match takes.contains(&Parameter::Image) {
+        let size = match self.operation.takes(Parameter::Image) {
             true => self.image.bytes(),
             false => self.size,
         };
-        moves.then_some(size)
+        self.operation.traits().moves.then_some(size)
+    }
+
+    /// The memory that one operation touches; `None` if it touches none of its own.
+    pub fn touched(&self) -> Option<Bytes> {
+        match self.operation {
+            Operation::Fault => Some(self.pages.size()),
+            Operation::FaultMajor => Some(Pages::Normal.size()),
+            operation => operation.takes(Parameter::Size).then_some(self.size),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::Probe;
+    use crate::settings;
 
     #[test]
     fn small_blocks_are_moved_several_times_in_a_sample_and_large_ones_once() {
@@ -187,8 +216,14 @@ mod tests {
 
     #[test]
     fn an_operation_takes_its_own_parameters_and_all_other_settings() {
-        assert!(Operation::MemoryCopy.takes("size") && !Operation::Getppid.takes("size"));
-        assert!(Operation::Getppid.takes("policy"));
-        assert!(!Operation::Yield.takes("partner-cpu"), "a yield stays on its CPU");
+        let [copy, call] = [Operation::MemoryCopy, Operation::Getppid];
+        assert!(copy.takes(Parameter::Size) && !call.takes(Parameter::Size));
+        let (policy, size) = (settings::find("policy").unwrap(), settings::find("size").unwrap());
+        let probe = |operation| {
+            let blank = CostProbe::blank(TimerProbe::blank());
+            Probe::Cost(CostProbe { operation, ..blank })
+        };
+        assert!(policy.applies_to(&probe(call)) && !size.applies_to(&probe(call)));
+        assert!(!Operation::Yield.takes(Parameter::PartnerCpu), "a yield stays on its CPU");
     }
 }

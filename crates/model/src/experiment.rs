@@ -117,7 +117,8 @@ pub enum BadExperiment {
 
 /// The operations that have a setting of the cost probe; empty for other settings.
 fn of_an_operation(setting: &str) -> String {
-    let takes = |operation: &&Operation| operation.takes(setting);
+    let Ok(setting) = find(setting) else { return String::new() };
+    let takes = |operation: &&Operation| setting.is_of(**operation);
     let taking: Vec<&str> = Operation::ALL.iter().filter(takes).map(|one| one.word()).collect();
     match taking.len() < Operation::ALL.len() {
         true => format!(" for operation = {}", taking.join(", ")),

@@ -24,6 +24,7 @@ pub mod limits;
 pub mod live;
 pub mod load;
 pub mod message;
+pub mod midi;
 pub mod net;
 pub mod origin;
 pub mod place;

@@ -50,6 +50,14 @@ keywords! {
         Adaptive = "adaptive",
         /// A display server, which serves the players and games that run with it.
         Display = "display",
+        /// Mouse moves, at a rate, over windows that a program shows on a display elsewhere.
+        X11Events = "x11-events",
+        /// Keys typed, at a rate, into a terminal program on an X server.
+        X11Keyboard = "x11-keyboard",
+        /// Mouse moves, at a rate, over the empty screen of an X server.
+        X11Mouse = "x11-mouse",
+        /// Return keys, at a rate, at a console with a shell.
+        ConsoleInput = "console-input",
     }
 }
 
@@ -60,8 +68,18 @@ impl BuiltinLoad {
             // From the experiments of 2003: a fast typist, and film.
             Self::Editor => Some(8),
             Self::Player => Some(25),
+            // A mouse passed rapidly over windows, and one that reports 40 times a second.
+            Self::X11Events => Some(100),
+            Self::X11Mouse => Some(40),
+            // About the rate at which a key of a PC repeats that is held down.
+            Self::X11Keyboard | Self::ConsoleInput => Some(10),
             _ => None,
         }
+    }
+
+    /// Whether it starts an X server.
+    pub const fn needs_x_server(self) -> bool {
+        matches!(self, Self::X11Events | Self::X11Keyboard | Self::X11Mouse)
     }
 }
 
@@ -126,7 +144,10 @@ impl Load {
             ("cmd:\"COMMAND\"", "A shell command."),
             ("stress-ng:\"OPTIONS\"", "stress-ng(1) with these options; it must be installed."),
             ("LOAD:N", "N copies of a load, 1 to 1024; LOAD:cpus for one copy per CPU."),
-            ("LOAD@RATE", "An editor or a player at another rate per second."),
+            (
+                "LOAD@RATE",
+                "A load with a rate, such as an editor or a player, at another rate per second.",
+            ),
             ("LOAD+LOAD", "Several loads that run together, e.g. player@60+display+compute:2."),
         ];
         builtin.chain(others).collect()
@@ -145,6 +166,9 @@ impl Load {
     pub fn check_in_guest(&self) -> Result<(), NotInGuest> {
         self.parts().iter().try_for_each(|part| match &part.kind {
             LoadKind::Builtin(BuiltinLoad::Disk) => Err(NotInGuest::Disk),
+            LoadKind::Builtin(load) | LoadKind::Paced(load, _) if load.needs_x_server() => {
+                Err(NotInGuest::XServer(*load))
+            }
             LoadKind::Command(_) => Err(NotInGuest::Command(part.to_string())),
             LoadKind::StressNg(_) => Err(NotInGuest::StressNg),
             LoadKind::Builtin(_) | LoadKind::Paced(..) | LoadKind::Mix(_) => Ok(()),
@@ -217,6 +241,11 @@ pub enum NotInGuest {
         "the load disk cannot run in a guest, which has no disk, since a disk of the host would add the host's timing; use `file`, which runs there on a RAM disk"
     )]
     Disk,
+    /// It needs an X server.
+    #[error(
+        "the load {0} cannot run in a guest, which has no X server; use `display`, or `console-input`"
+    )]
+    XServer(BuiltinLoad),
     /// It needs a shell.
     #[error(
         "the load {0} cannot run in a guest, which has no shell and only the programs of Tactus; use `process`, or `compile` for longer processes"
@@ -453,12 +482,14 @@ mod tests {
     #[test]
     fn a_load_that_cannot_run_in_a_guest_is_rejected_with_the_nearest() {
         let check = |text: &str| text.parse::<Load>().unwrap().check_in_guest();
-        for load in BuiltinLoad::ALL.iter().filter(|load| **load != BuiltinLoad::Disk) {
-            assert_eq!(check(load.word()), Ok(()), "{load}");
+        for load in BuiltinLoad::ALL {
+            let runs = *load != BuiltinLoad::Disk && !load.needs_x_server();
+            assert_eq!(check(load.word()).is_ok(), runs, "{load}");
         }
         assert_eq!(check("player@30+display+compute:2"), Ok(()));
         let refused = |text: &str| check(text).unwrap_err().to_string();
         assert!(refused("compute+disk:2").contains("use `file`"));
+        assert!(refused("x11-mouse@80").contains("use `display`"));
         assert!(refused("cmd:\"make\"+compute").contains("cmd:\"make\" cannot run"));
         assert!(refused("stress-ng:--vm 2").contains("memory"));
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cost::CostProbe;
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
 use crate::interrupted::{Dirt, Interrupted};
+use crate::midi::{MidiProbe, Via};
 use crate::net::{NetPath, NetProbe, NetReceive, Packets};
 use crate::policy::Scheduling;
 use crate::sort::{Numbers, SortProbe};
@@ -27,6 +28,8 @@ keywords! {
         Net = "net",
         /// Repeats an operation and measures how long it takes.
         Cost = "cost",
+        /// Hands over MIDI messages ahead of their time and measures how late they come out.
+        Midi = "midi",
     }
 }
 
@@ -259,6 +262,8 @@ pub enum Probe {
     Net(NetProbe),
     /// The duration of an operation.
     Cost(CostProbe),
+    /// The delivery of messages.
+    Midi(MidiProbe),
 }
 
 impl Probe {
@@ -270,6 +275,7 @@ impl Probe {
             Self::Sort(_) => ProbeKind::Sort,
             Self::Net(_) => ProbeKind::Net,
             Self::Cost(_) => ProbeKind::Cost,
+            Self::Midi(_) => ProbeKind::Midi,
         }
     }
 
@@ -281,6 +287,7 @@ impl Probe {
             Self::Sort(sort) => &sort.timer,
             Self::Net(net) => &net.timer,
             Self::Cost(cost) => &cost.timer,
+            Self::Midi(midi) => &midi.timer,
         }
     }
 
@@ -292,6 +299,7 @@ impl Probe {
             Self::Sort(sort) => &mut sort.timer,
             Self::Net(net) => &mut net.timer,
             Self::Cost(cost) => &mut cost.timer,
+            Self::Midi(midi) => &mut midi.timer,
         }
     }
 
@@ -359,6 +367,22 @@ impl Probe {
         }
     }
 
+    /// The settings of messages; `None` for other probes.
+    pub const fn midi(&self) -> Option<&MidiProbe> {
+        match self {
+            Self::Midi(midi) => Some(midi),
+            _ => None,
+        }
+    }
+
+    /// Mutable access to [`Self::midi`].
+    pub const fn midi_mut(&mut self) -> Option<&mut MidiProbe> {
+        match self {
+            Self::Midi(midi) => Some(midi),
+            _ => None,
+        }
+    }
+
     /// Whether its tasks compute all the time instead of sleeping until something is due: its
     /// samples are durations, and nothing can be late.
     pub const fn never_sleeps(&self) -> bool {
@@ -367,7 +391,7 @@ impl Probe {
 
     /// Whether a cell has one task, on the first of its CPUs, instead of tasks on each CPU.
     pub const fn has_one_task(&self) -> bool {
-        matches!(self, Self::Net(_) | Self::Cost(_))
+        matches!(self, Self::Net(_) | Self::Cost(_) | Self::Midi(_))
     }
 
     /// A probe of the given kind with the same sleep settings; settings specific to that kind
@@ -396,6 +420,12 @@ impl Probe {
                 napi_policy: Scheduling::ORDINARY,
             }),
             ProbeKind::Cost => Self::Cost(CostProbe::blank(timer)),
+            ProbeKind::Midi => Self::Midi(MidiProbe {
+                timer,
+                message_rate: Rate::ONE,
+                ahead: Nanos::ZERO,
+                via: Via::Library,
+            }),
         }
     }
 }

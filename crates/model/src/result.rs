@@ -172,6 +172,9 @@ pub struct TaskResult {
     /// What the readings of a measured clock showed besides their cost; `None` for other probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Box<ClockFindings>>,
+    /// What the messages of a delivery showed besides their lateness; `None` for other probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Box<MessageFindings>>,
     /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_dirt: Option<Box<ByDirt>>,
@@ -294,11 +297,46 @@ pub struct Batch {
     /// without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Nanos>,
+    /// What the CPUs of the task and of its partner did, in that order; `None` unless the partner
+    /// has a CPU of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sides: Option<[CpuUse; 2]>,
+}
+
+/// What a CPU did from the end of one batch to the end of the next, for a side of an operation and
+/// for others. The first batch of a window counts from its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// The time from end to end.
+    pub elapsed: Nanos,
+    /// The CPU time of the side.
+    pub ran: Nanos,
+    /// How long the side waited for the CPU; `None` if the kernel does not count it.
+    pub waited: Option<Nanos>,
+    /// Steal time of the CPU, in steps of 10 ms; `None` if it cannot be read.
+    pub steal: Option<Nanos>,
+    /// Idle time of the CPU, likewise.
+    pub idle: Option<Nanos>,
 }
 
 impl Batch {
     /// The number of calls that [`Self::calibration`] times.
     pub const CALIBRATION_CALLS: u32 = 128;
+}
+
+/// What the messages of a delivery showed besides their lateness at the receiver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageFindings {
+    /// The times between successive arrivals at the receiver.
+    pub intervals: Histogram,
+    /// From the due time of a message to the beginning of the call that wrote it: how late the output
+    /// thread was.
+    pub output: Histogram,
+    /// From the beginning of the call that wrote a message to the receiver's stamp: the error of
+    /// the stamps is at most that.
+    pub receiver: Histogram,
+    /// The messages that were handed over after their time.
+    pub handed_over_late: u64,
 }
 
 /// The wakeups of a task by the dirt of the caches that they found.

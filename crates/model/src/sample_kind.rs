@@ -18,6 +18,8 @@ pub enum SampleKind {
     Operation,
     /// A burst of packets; its latency is the lateness of its last packet at the receiver.
     Burst,
+    /// A message that a receiver gets; its latency is its lateness there.
+    Message,
     /// A pause of a loop that only reads the clock; its latency is its duration.
     Gap,
     /// A value of a log that does not say what was measured, or of cells that differ in it.
@@ -33,6 +35,7 @@ impl SampleKind {
             (None, ProbeKind::Sort) => Self::Sort,
             (None, ProbeKind::Net) => Self::Burst,
             (None, ProbeKind::Cost) => Self::Operation,
+            (None, ProbeKind::Midi) => Self::Message,
             (Some(imported), _) => match imported.measured.as_str() {
                 "timer" | "timerlat-thread" | "timerlat-user" => Self::Wakeup,
                 "timerlat-irq" => Self::Interrupt,
@@ -57,6 +60,7 @@ impl SampleKind {
             Self::Sort => "sort",
             Self::Operation => "sample",
             Self::Burst => "burst",
+            Self::Message => "message",
             Self::Gap => "gap",
             Self::Value => "value",
         }
@@ -71,6 +75,7 @@ impl SampleKind {
             Self::Sort => "sort time",
             Self::Operation => "duration of a sample",
             Self::Burst => "delivery",
+            Self::Message => "message latency",
             Self::Gap => "gap length",
             Self::Value => "latency",
         }
@@ -78,13 +83,15 @@ impl SampleKind {
 
     /// Whether a sample has a due time that it can miss.
     pub const fn is_due(self) -> bool {
-        matches!(self, Self::Wakeup | Self::Interrupt | Self::Frame | Self::Burst)
+        matches!(self, Self::Wakeup | Self::Interrupt | Self::Frame | Self::Burst | Self::Message)
     }
 
     /// The latency of one sample as the end of a sentence: `was 3 ms late`, `took 3 ms`.
     pub fn was(self, latency: &str) -> String {
         match self {
-            Self::Wakeup | Self::Interrupt | Self::Frame => format!("was {latency} late"),
+            Self::Wakeup | Self::Interrupt | Self::Frame | Self::Message => {
+                format!("was {latency} late")
+            }
             Self::Burst | Self::Sort | Self::Operation => format!("took {latency}"),
             Self::Gap => format!("lasted {latency}"),
             Self::Value => format!("was {latency}"),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::block_requests::BlockRequests;
 use crate::cell::{Cell, Target};
+use crate::cost::{Operation, Parameter};
 use crate::load::LoadPlan;
 use crate::policy::{Policy, Scheduling};
 use crate::probe::{Probe, ProbeKind, TimerProbe};
@@ -41,7 +42,14 @@ impl Setting {
     /// take it.
     pub fn applies_to(&self, probe: &Probe) -> bool {
         self.of.is_none_or(|of| of == probe.kind())
-            && probe.cost().is_none_or(|cost| cost.operation.takes(self.name))
+            && probe.cost().is_none_or(|cost| self.is_of(cost.operation))
+    }
+
+    /// Whether the setting applies to this operation: a parameter of operations to those that take
+    /// it, any other setting to all.
+    pub fn is_of(&self, operation: Operation) -> bool {
+        let parameter = Parameter::ALL.iter().find(|parameter| parameter.word() == self.name);
+        parameter.is_none_or(|parameter| operation.takes(*parameter))
     }
 }
 

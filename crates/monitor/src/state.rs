@@ -106,6 +106,11 @@ impl Monitor {
     pub fn new(cell: Cell, options: &Layer) -> Self {
         Self {
             choices: Choices::of(options, &cell),
+            // The monitor of 1993 showed messages with a line per millisecond.
+            scale: match cell.probe.midi() {
+                Some(_) => Scale::Fixed(FIRST_LINE),
+                None => Scale::Fitting,
+            },
             cell,
             phase: Phase::Starting,
             recording: RecorderState::Off,
@@ -115,7 +120,6 @@ impl Monitor {
             counted_from: Nanos::ZERO,
             live: Picture::new(SWEEPS[FIRST_SWEEP], FIRST_LINE),
             held: None,
-            scale: Scale::Fitting,
             sweep: FIRST_SWEEP,
             axis: PercentileAxis::Exponential,
             help: false,

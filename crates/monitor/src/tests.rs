@@ -119,6 +119,22 @@ fn an_ordinary_terminal_shows_everything() {
 }
 
 #[test]
+fn messages_are_shown_with_a_line_per_millisecond() {
+    let mut monitor = monitor(&[("probe", &["midi"])]);
+    monitor.update(Message::Event(WatchEvent::Opened { cpus: vec![0] }));
+    let mut random = SplitMix64::new(1993);
+    let mut batch = Batch::default();
+    for number in 0..1000 {
+        let due = Nanos::from_millis(10 * number);
+        let late = if number == 777 { 6_700_000 } else { random.below(400_000) };
+        batch.samples.push(Sample { due, came: due + Nanos::from_nanos(late) });
+    }
+    monitor.update(Message::Event(WatchEvent::Batch(batch)));
+    monitor.update(Message::Tick { since_opened: Nanos::from_secs(10) });
+    insta::assert_snapshot!(screen(&monitor, 80, 24));
+}
+
+#[test]
 fn a_large_terminal_shows_causes_too() {
     let mut monitor = watched().with_recording();
     assert!(screen(&monitor, 120, 40).contains("starting the recorder"));

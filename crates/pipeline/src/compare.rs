@@ -4,26 +4,20 @@ use serde::Serialize;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
+use crate::dissect::{Dissected, Span, part_samples};
 use crate::draws::{Drawing, Durations, Samples};
 use crate::estimate::{Chance, Estimate, QUANTILES, Sorted, chance, quantiles};
-use crate::graph::{Graph, Link};
-use crate::predict::Prediction;
+use crate::graph::Graph;
+use crate::predict::{Parts, Prediction};
 use crate::simulate::simulate;
-
-/// When a stage of a frame ran, since the first frame was due.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// When it began.
-    pub begin: Nanos,
-    /// When it ended.
-    pub end: Nanos,
-}
 
 /// What was found of the real pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Rounds of frames; the spans of a frame are those of the graph's stages, in order.
     pub rounds: Vec<Vec<Vec<Span>>>,
+    /// The rounds without frames: the pipeline fell so far behind that it was ended.
+    pub ended: usize,
 }
 
 /// What else differed between the measurements of the operations and of the pipeline.
@@ -35,6 +29,12 @@ pub struct Conditions {
     pub call_pipeline_ns: Option<f64>,
     /// Steal time of all CPUs while the pipeline ran, as a share of the time.
     pub steal: Option<f64>,
+    /// The share of the CPUs that others used while the operations were measured.
+    pub foreign_operations: Option<f64>,
+    /// The same while the pipeline ran.
+    pub foreign_pipeline: Option<f64>,
+    /// How long the processes of the pipeline waited for a CPU that others had, for each frame.
+    pub run_delay: Option<Nanos>,
 }
 
 /// A figure, predicted and measured.
@@ -50,27 +50,22 @@ pub struct Compared {
     pub error: f64,
 }
 
-/// A part, predicted and measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PartCompared {
-    /// Its name.
-    pub name: String,
-    /// The predicted median and 99th percentile.
-    pub predicted: [Nanos; 2],
-    /// The measured ones.
-    pub measured: [Nanos; 2],
-}
-
 /// Where a difference comes from. The amounts of one quantile are shares of the measured value; they
 /// are negative where the prediction is too high.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Cause {
-    /// A part took longer or shorter than the operations that it consists of.
+    /// A part took more or less of the frames near the quantile than predicted. With the waits, these
+    /// amounts add up to the difference.
     Part {
         /// Its name.
         part: String,
-        /// By how much its own quantile differs.
+        /// By how much.
+        share: f64,
+    },
+    /// Data waited more or less for a process that was busy.
+    Waiting {
+        /// By how much.
         share: f64,
     },
     /// Parts depend on one another: they are long in the same frames, or in different ones.
@@ -90,21 +85,38 @@ pub enum Cause {
     },
 }
 
+/// The rounds in which the real pipeline fell behind: in more than one of twenty frames, data waited
+/// for a busy process for longer than a period. Such a round says how long it ran, and nothing of the
+/// duration of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Behind {
+    /// How many fell behind.
+    pub rounds: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
 /// The prediction beside the real pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The number of frames.
+    /// The number of frames of all rounds.
     pub frames: usize,
+    /// The rounds that fell behind. Unless all did, the quantiles, parts and causes are those of the
+    /// others; misses are of all.
+    pub behind: Behind,
     /// The quantiles of [`QUANTILES`] that the frames and the samples support.
     pub quantiles: Vec<Compared>,
     /// The measured chance of a miss.
     pub miss: Chance,
     /// The parts.
-    pub parts: Vec<PartCompared>,
+    #[serde(flatten)]
+    pub parts: Parts,
     /// Where the difference of the median comes from, the most first.
     pub median_causes: Vec<Cause>,
     /// Where that of the 99th percentile comes from.
     pub p99_causes: Vec<Cause>,
+    /// What else differed.
+    pub conditions: Conditions,
     /// The measured distribution, as points of a percentile curve.
     #[serde(skip)]
     pub curve: Vec<(f64, Nanos)>,
@@ -112,6 +124,8 @@ pub struct Comparison {
 
 /// The least difference that is explained, as a share of the measured value.
 const NOTABLE: f64 = 0.03;
+/// The share of frames from which on a round fell behind.
+const BEHIND_MAX: f64 = 0.05;
 /// The frames of the simulation in which measured parts are independent.
 const FRAMES: usize = 10_000;
 /// The repetitions that give the intervals.
@@ -125,43 +139,45 @@ impl Comparison {
         measured: &Measured,
         conditions: &Conditions,
     ) -> Option<Self> {
-        let rounds: Vec<Vec<Nanos>> =
-            measured.rounds.iter().map(|frames| times(graph, frames)).collect();
-        let all = Sorted::of(rounds.iter().flatten().copied());
-        let frames: usize = rounds.iter().map(Vec::len).sum();
+        let dissected =
+            |frames: &Vec<Vec<Span>>| Dissected::of(graph, frames.iter().map(|spans| &spans[..]));
+        let rounds: Vec<Dissected> = measured.rounds.iter().map(dissected).collect();
+        let all: Vec<&Dissected> = rounds.iter().collect();
+        let frames = frames_of(&all);
         (frames > 0).then_some(())?;
-        let repetitions = resampled(&rounds, prediction.seed);
-        let estimates = quantiles(&all, &repetitions);
-        let supported = |quantile: f64| frames as f64 * (1.0 - quantile) >= 3.0 - 1e-9;
-        let compared = QUANTILES.iter().zip(&estimates).filter_map(|(quantile, measured)| {
-            let predicted = prediction.quantile(*quantile).filter(|_| supported(*quantile))?;
-            let error = relative(predicted.value, measured.value, measured.value);
-            Some(Compared { quantile: *quantile, predicted, measured: *measured, error })
-        });
-        let samples = part_samples(graph, measured);
-        let parts = compared_parts(prediction, &samples);
-        let independent = independent(graph, &samples, prediction.seed);
-        let causes = |quantile: f64, index: usize| {
-            let value = all.quantile(quantile);
-            let of_parts = parts.iter().map(|part| Cause::Part {
-                part: part.name.clone(),
-                share: relative(part.measured[index], part.predicted[index], value),
-            });
-            let dependence = relative(value, independent.quantile(quantile), value);
-            let dependence = Cause::Dependence { share: dependence };
-            let mut causes: Vec<Cause> = of_parts.chain([dependence]).collect();
+        let kept_up: Vec<&Dissected> =
+            rounds.iter().filter(|round| round.behind() <= BEHIND_MAX).collect();
+        let behind = Behind {
+            rounds: rounds.len() - kept_up.len() + measured.ended,
+            of: rounds.len() + measured.ended,
+        };
+        let compared = if kept_up.is_empty() { &all } else { &kept_up };
+        let sorted = sorted(compared);
+        let parts = Parts::of(graph, compared);
+        // Of frames that queue without end, no part is the cause.
+        let independent = (!kept_up.is_empty())
+            .then(|| independent(graph, &part_samples(&kept_up), prediction.seed));
+        let causes = |quantile: f64| {
+            let Some(independent) = &independent else { return Vec::new() };
+            let value = sorted.quantile(quantile);
+            let mut causes = shares(&prediction.parts, &parts, quantile, value);
+            let share = relative(value, independent.quantile(quantile), value);
+            causes.push(Cause::Dependence { share });
             causes.extend(conditions.causes());
             causes.retain(|cause| cause.share().abs() >= NOTABLE);
             causes.sort_by(|a, b| b.share().abs().total_cmp(&a.share().abs()));
             causes
         };
+        let of_all = resampled(&all, prediction.seed);
         Some(Self {
             frames,
-            quantiles: compared.collect(),
-            miss: chance(&all, &repetitions, graph.budget, frames),
-            median_causes: causes(0.5, 0),
-            p99_causes: causes(0.99, 1),
-            curve: all.curve(),
+            behind,
+            quantiles: compared_quantiles(prediction, compared),
+            miss: chance(&self::sorted(&all), &of_all, graph.budget, frames),
+            median_causes: causes(0.5),
+            p99_causes: causes(0.99),
+            conditions: *conditions,
+            curve: sorted.curve(),
             parts,
         })
     }
@@ -172,6 +188,7 @@ impl Cause {
     pub const fn share(&self) -> f64 {
         match self {
             Self::Part { share, .. }
+            | Self::Waiting { share }
             | Self::Dependence { share }
             | Self::Speed { share }
             | Self::Steal { share } => *share,
@@ -192,67 +209,50 @@ fn relative(one: Nanos, other: Nanos, whole: Nanos) -> f64 {
     (one.as_nanos() as f64 - other.as_nanos() as f64) / whole.as_nanos().max(1) as f64
 }
 
-/// The time of each frame.
-fn times(graph: &Graph, frames: &[Vec<Span>]) -> Vec<Nanos> {
-    let of = |(frame, spans): (usize, &Vec<Span>)| {
-        let due = graph.period.saturating_mul(frame as u64);
-        spans.iter().map(|span| span.end).max().unwrap_or_default().saturating_sub(due)
-    };
-    frames.iter().enumerate().map(of).collect()
+/// How much more of the frames near the median, or else near the 99th percentile, each part took than
+/// predicted, as shares of `whole`.
+fn shares(predicted: &Parts, measured: &Parts, quantile: f64, whole: Nanos) -> Vec<Cause> {
+    let is_median = quantile == 0.5;
+    let [before, then] = [predicted, measured].map(|parts| parts.waiting[usize::from(!is_median)]);
+    let waiting = Cause::Waiting { share: relative(then, before, whole) };
+    let parts = predicted.parts.iter().zip(&measured.parts).map(|(predicted, measured)| {
+        let [before, then] =
+            [predicted, measured].map(|part| if is_median { part.of_median } else { part.of_p99 });
+        Cause::Part { part: measured.name.clone(), share: relative(then, before, whole) }
+    });
+    parts.chain([waiting]).collect()
+}
+
+fn frames_of(rounds: &[&Dissected]) -> usize {
+    rounds.iter().map(|round| round.times.len()).sum()
+}
+
+/// The times of the frames of all rounds.
+fn sorted(rounds: &[&Dissected]) -> Sorted {
+    Sorted::of(rounds.iter().flat_map(|round| round.times.iter().copied()))
+}
+
+fn compared_quantiles(prediction: &Prediction, rounds: &[&Dissected]) -> Vec<Compared> {
+    let frames = frames_of(rounds);
+    let estimates = quantiles(&sorted(rounds), &resampled(rounds, prediction.seed));
+    let supported = |quantile: f64| frames as f64 * (1.0 - quantile) >= 3.0 - 1e-9;
+    let compared = QUANTILES.iter().zip(estimates).filter_map(|(quantile, measured)| {
+        let predicted = prediction.quantile(*quantile).filter(|_| supported(*quantile))?;
+        let error = relative(predicted.value, measured.value, measured.value);
+        Some(Compared { quantile: *quantile, predicted, measured, error })
+    });
+    compared.collect()
 }
 
 /// Rounds with replacement.
-fn resampled(rounds: &[Vec<Nanos>], seed: u64) -> Vec<Sorted> {
+fn resampled(rounds: &[&Dissected], seed: u64) -> Vec<Sorted> {
     let mut random = SplitMix64::new(seed);
     let count = rounds.len() as u64;
     let mut repetition = || {
-        let drawn = (0..count).map(|_| &rounds[random.below(count) as usize]);
-        Sorted::of(drawn.flatten().copied())
+        let drawn = (0..count).map(|_| rounds[random.below(count) as usize]);
+        Sorted::of(drawn.flat_map(|round| round.times.iter().copied()))
     };
     (0..REPETITIONS).map(|_| repetition()).collect()
-}
-
-/// The measured durations of each part, for each part its rounds.
-fn part_samples(graph: &Graph, measured: &Measured) -> Vec<Samples> {
-    let parts = graph.parts().len();
-    let mut of_parts: Vec<Vec<Vec<Nanos>>> = vec![Vec::new(); parts];
-    for frames in &measured.rounds {
-        let mut round = vec![Vec::new(); parts];
-        let mut process_ended = vec![Nanos::ZERO; graph.processes.len()];
-        for (number, spans) in frames.iter().enumerate() {
-            let due = graph.period.saturating_mul(number as u64);
-            for ((stage, parts), span) in graph.stages.iter().zip(graph.layout()).zip(spans) {
-                let free = std::mem::replace(&mut process_ended[stage.process], span.end);
-                round[parts.work].push(span.end.saturating_sub(span.begin));
-                if let Some(wake) = parts.wake.filter(|_| free <= due) {
-                    round[wake].push(span.begin.saturating_sub(due));
-                }
-                // The last to end decided when the stage began.
-                let ended = |link: &Link| spans.get(link.from).map_or(Nanos::ZERO, |span| span.end);
-                let links = stage.after.iter().zip(&parts.hand_overs);
-                let last = links.max_by_key(|(link, _)| ended(link));
-                if let Some((link, Some(part))) = last.filter(|(link, _)| ended(link) >= free) {
-                    round[*part].push(span.begin.saturating_sub(ended(link)));
-                }
-            }
-        }
-        of_parts.iter_mut().zip(round).for_each(|(part, samples)| part.push(samples));
-    }
-    of_parts.into_iter().map(Samples::new).collect()
-}
-
-fn compared_parts(prediction: &Prediction, samples: &[Samples]) -> Vec<PartCompared> {
-    let parts = prediction.parts.iter().zip(samples);
-    parts
-        .map(|(predicted, samples)| {
-            let sorted = Sorted::of(samples.all());
-            PartCompared {
-                name: predicted.name.clone(),
-                predicted: [predicted.median, predicted.p99],
-                measured: [sorted.quantile(0.5), sorted.quantile(0.99)],
-            }
-        })
-        .collect()
 }
 
 /// Frames of the measured parts, each drawn on its own.
@@ -261,7 +261,7 @@ fn independent(graph: &Graph, samples: &[Samples], seed: u64) -> Sorted {
     let parts: Vec<Vec<&Samples>> = samples.iter().map(|samples| vec![samples]).collect();
     let drawing = Drawing { frames: FRAMES, rounds: &rounds, stretch: 1, independent: true, seed };
     let durations = Durations::draw(&parts, &drawing);
-    Sorted::of(simulate(graph, FRAMES, |frame, part| durations.of(frame, part)).frames)
+    Sorted::of(simulate(graph, FRAMES, |frame, part, _| durations.of(frame, part)).frames)
 }
 
 #[cfg(test)]
@@ -282,7 +282,7 @@ mod tests {
                 })
                 .to_vec()
         };
-        Measured { rounds: vec![(0..400).map(frame).collect(); 3] }
+        Measured { rounds: vec![(0..400).map(frame).collect(); 3], ended: 0 }
     }
 
     fn predicted(graph: &Graph, control: u64) -> Prediction {
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(found.frames, 1200);
         assert!(found.quantiles.iter().all(|one| one.error == 0.0), "{found:?}");
         assert!(found.median_causes.is_empty() && found.p99_causes.is_empty(), "{found:?}");
-        assert_eq!(found.parts.len(), 6);
+        assert_eq!(found.parts.parts.len(), 6);
     }
 
     #[test]
@@ -328,11 +328,52 @@ mod tests {
             call_operations_ns: Some(100.0),
             call_pipeline_ns: Some(125.0),
             steal: Some(0.001),
+            ..Conditions::default()
         };
         let found =
             Comparison::of(&graph, &predicted(&graph, 100), &measured(|_| 100), &conditions)
                 .unwrap();
         assert_eq!(found.median_causes, [Cause::Speed { share: 0.25 }]);
+    }
+
+    /// Half a round of frames takes 1.2 periods each: the rest of the round is late, and the other
+    /// rounds are compared without it.
+    #[test]
+    fn a_round_that_falls_behind_is_counted_and_not_compared() {
+        let graph = fixture::line();
+        let mut measured = measured(|_| 100);
+        let late = |number: u64| {
+            let at = |micros: u64| Nanos::from_micros(1200 * number + micros);
+            [(10, 20), (30, 1230), (1240, 1250)]
+                .map(|(begin, end)| Span { begin: at(begin), end: at(end) })
+                .to_vec()
+        };
+        measured.rounds[1] = (0..400).map(late).collect();
+        measured.ended = 1;
+        let found =
+            Comparison::of(&graph, &predicted(&graph, 100), &measured, &Conditions::default())
+                .unwrap();
+        assert_eq!(found.behind, Behind { rounds: 2, of: 4 });
+        assert_eq!(found.frames, 1200);
+        assert!(found.quantiles.iter().all(|one| one.error == 0.0), "{found:?}");
+        assert!(found.p99_causes.is_empty(), "{found:?}");
+        assert!((found.miss.share - 1.0 / 3.0).abs() < 0.01, "misses are of all frames");
+        measured.rounds = vec![measured.rounds[1].clone()];
+        let found =
+            Comparison::of(&graph, &predicted(&graph, 100), &measured, &Conditions::default())
+                .unwrap();
+        assert_eq!(found.behind, Behind { rounds: 2, of: 2 });
+        assert!(found.quantiles[0].error < -0.9 && found.median_causes.is_empty(), "{found:?}");
+    }
+
+    /// Control takes 500 µs longer in one of 50 frames.
+    #[test]
+    fn the_part_that_makes_late_frames_late_is_named() {
+        let found = compare(|n| if n.is_multiple_of(50) { 600 } else { 100 }, 100);
+        assert!(found.median_causes.is_empty(), "{found:?}");
+        let Cause::Part { part, share } = &found.p99_causes[0] else { panic!("{found:?}") };
+        assert_eq!(part, "control");
+        assert!((share - 500.0 / 650.0).abs() < 1e-9, "{share}");
     }
 
     #[test]

@@ -1,40 +1,39 @@
 //! The description of a pipeline: its TOML form.
 
-use tactus_model::cell::{Cell, Inconsistent};
-use tactus_model::cost::{Family, Operation, Parameter, Times};
-use tactus_model::experiment::{DEFAULTS, Experiment};
+use tactus_model::cell::Inconsistent;
 use tactus_model::format::quoted;
-use tactus_model::limits::{PIPELINE_STAGES, PIPELINE_STEPS};
+use tactus_model::limits::PIPELINE_STAGES;
 use tactus_model::place::{Place, WrongAt, scalar};
-use tactus_model::probe::ProbeKind;
 use tactus_model::settings::{Layer, find};
 use tactus_model::text::UnknownWord;
 use tactus_model::time::Nanos;
 use toml::de::{DeTable, DeValue};
 
-use crate::graph::{Graph, Link, Process, Stage};
+use crate::graph::Process;
+use crate::resolve::operation_layer;
+use crate::steps::{HAND_OVERS, hand_over, list_of_steps, set};
 
 /// A pipeline as the user writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
-    name: String,
-    about: String,
-    period: Nanos,
-    budget: Nanos,
-    settings: Layer,
-    processes: Vec<Process>,
-    stages: Vec<Described>,
+    pub(crate) name: String,
+    pub(crate) about: String,
+    pub(crate) period: Nanos,
+    pub(crate) budget: Nanos,
+    pub(crate) settings: Layer,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) stages: Vec<Described>,
 }
 
 /// A stage before its operations are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Described {
-    name: String,
-    process: usize,
-    after: Vec<usize>,
+pub(crate) struct Described {
+    pub(crate) name: String,
+    pub(crate) process: usize,
+    pub(crate) after: Vec<usize>,
     /// How it gets its data from other processes.
-    by: Layer,
-    steps: Vec<Layer>,
+    pub(crate) by: Layer,
+    pub(crate) steps: Vec<Layer>,
 }
 
 /// Why a text is not a valid pipeline.
@@ -53,7 +52,8 @@ pub enum BadPipeline {
     StageCount(usize),
     /// There is no period.
     #[error(
-        "the pipeline has no period; write the time from a frame to the next, e.g. period = \"10ms\""
+        "the pipeline has no period; write the time from a frame to the next, e.g. period = \"10ms\", \
+         or the frames a second, e.g. rate = 100"
     )]
     NoPeriod,
     /// The budget is longer than a frame may take.
@@ -89,20 +89,12 @@ pub(crate) const SETTINGS: [&str; 8] = [
     "load-cpus",
 ];
 
-const KEYS: [&str; 6] = ["name", "about", "period", "budget", "settings", "stage"];
+const KEYS: [&str; 7] = ["name", "about", "period", "rate", "budget", "settings", "stage"];
 const STAGE_KEYS: [&str; 6] = ["name", "process", "cpu", "after", "by", "do"];
-
-/// The operations by which a stage can be woken.
-const HAND_OVERS: [Operation; 3] = [Operation::Pipe, Operation::Futex, Operation::Eventfd];
 
 impl Pipeline {
     /// The shortest and the longest period.
     pub const PERIOD: [Nanos; 2] = [Nanos::from_micros(50), Nanos::from_secs(10)];
-    /// The longest pause before a sample: longer ones find the same caches and idle states.
-    const PAUSE_MAX: Nanos = Nanos::from_millis(10);
-    /// The samples of a cell in a round, if they fit into the limits of its window.
-    const SAMPLES: u64 = 300;
-    const WINDOW: [Nanos; 2] = [Nanos::from_millis(200), Nanos::from_secs(1)];
 
     /// Reads a pipeline from TOML. Unknown keys are rejected with the nearest known key.
     ///
@@ -127,7 +119,13 @@ impl Pipeline {
             match key.get_ref().as_ref() {
                 "name" => pipeline.name = name(place, value)?,
                 "about" => pipeline.about = place.string(value)?,
+                "period" | "rate" if pipeline.period != Nanos::ZERO => {
+                    return Err(place
+                        .error("the pipeline has both period and rate; write one")
+                        .into());
+                }
                 "period" => pipeline.period = period(place, value)?,
+                "rate" => pipeline.period = period_of_rate(place, value)?,
                 "budget" => budget = Some(place.written(value)?),
                 "settings" => pipeline.settings = settings(place, value)?,
                 "stage" => pipeline.read_stages(place, value)?,
@@ -253,127 +251,6 @@ impl Pipeline {
             _ => Ok(number),
         }
     }
-
-    /// Resolves the pipeline with these settings, which replace its own.
-    ///
-    /// # Errors
-    /// A setting does not apply to pipelines, has several values, or contradicts another one.
-    pub fn graph(&self, overrides: &Layer) -> Result<Graph, BadPipeline> {
-        let resolving = Resolving::new(self, overrides)?;
-        let mut cells = Vec::new();
-        let mut number_of = |cell: Cell| match cells.iter().position(|known| *known == cell) {
-            Some(known) => known,
-            None => {
-                cells.push(cell);
-                cells.len() - 1
-            }
-        };
-        let wake = number_of(resolving.wake()?);
-        let mut stages = Vec::new();
-        for stage in &self.stages {
-            let steps = stage.steps.iter().map(|step| Ok(number_of(resolving.step(step)?)));
-            let steps = steps.collect::<Result<_, BadPipeline>>()?;
-            let mut after = Vec::new();
-            for from in &stage.after {
-                let [ours, theirs] = [stage.process, self.stages[*from].process];
-                let is_same_cpu = self.processes[ours].cpu == self.processes[theirs].cpu;
-                let by = match ours == theirs {
-                    true => None,
-                    false => Some(number_of(resolving.hand_over(&stage.by, is_same_cpu)?)),
-                };
-                after.push(Link { from: *from, by });
-            }
-            let (name, process) = (stage.name.clone(), stage.process);
-            stages.push(Stage { name, process, after, steps });
-        }
-        Ok(Graph {
-            name: self.name.clone(),
-            about: self.about.clone(),
-            period: self.period,
-            budget: self.budget,
-            processes: self.processes.clone(),
-            stages,
-            cells,
-            wake,
-        })
-    }
-}
-
-/// From operations to the cells that measure them as a stage experiences them.
-struct Resolving {
-    base: Layer,
-}
-
-impl Resolving {
-    fn new(pipeline: &Pipeline, overrides: &Layer) -> Result<Self, BadPipeline> {
-        for setting in tactus_model::settings::SETTINGS {
-            let Some(values) = overrides.values(setting.name) else { continue };
-            if !SETTINGS.contains(&setting.name) {
-                return Err(BadPipeline::Setting(setting.name.to_owned()));
-            }
-            if values.len() != 1 {
-                return Err(BadPipeline::Several(setting.name.to_owned()));
-            }
-        }
-        let own = pipeline.settings.overridden_by(overrides);
-        let is_idle = own.values("load").is_none_or(|load| load == ["idle"]);
-        let pause = pipeline.period.min(Pipeline::PAUSE_MAX);
-        let window = pause.saturating_mul(Pipeline::SAMPLES);
-        let window = window.clamp(Pipeline::WINDOW[0], Pipeline::WINDOW[1]);
-        let fixed = [
-            ("traced", "0s".to_owned()),
-            ("warmup", if is_idle { "0s" } else { "500ms" }.to_owned()),
-            ("duration", window.to_string()),
-            ("interval", pause.to_string()),
-            ("pause", pause.to_string()),
-        ];
-        Ok(Self { base: usual().overridden_by(&layer_of(fixed)).overridden_by(&own) })
-    }
-
-    fn cell(&self, own: &Layer, kind: ProbeKind) -> Result<Cell, BadPipeline> {
-        let kind = layer_of([("probe", kind.to_string())]);
-        let layer = self.base.overridden_by(&kind).overridden_by(own);
-        let cell = layer.cells().into_iter().next().expect("each setting has a value");
-        cell.check()?;
-        Ok(cell)
-    }
-
-    /// How late a sleeping process wakes.
-    fn wake(&self) -> Result<Cell, BadPipeline> {
-        self.cell(&Layer::default(), ProbeKind::Timer)
-    }
-
-    fn step(&self, step: &Layer) -> Result<Cell, BadPipeline> {
-        self.cell(step, ProbeKind::Cost)
-    }
-
-    /// A hand-over is one way, to another process.
-    fn hand_over(&self, by: &Layer, is_same_cpu: bool) -> Result<Cell, BadPipeline> {
-        let place = if is_same_cpu { "same" } else { "other" };
-        let fixed =
-            [("partner", "process"), ("partner-cpu", place), ("way", "one-way"), ("times", "1")];
-        let fixed = layer_of(fixed.map(|(name, value)| (name, value.to_owned())));
-        self.cell(&by.overridden_by(&fixed), ProbeKind::Cost)
-    }
-}
-
-/// The usual value of every setting.
-fn usual() -> Layer {
-    let defaults = Experiment::parse(DEFAULTS).expect("the embedded defaults are valid");
-    defaults.settings().clone()
-}
-
-/// Settings whose names and values are known to be right.
-fn layer_of<const N: usize>(values: [(&str, String); N]) -> Layer {
-    let mut layer = Layer::default();
-    for (name, value) in values {
-        layer.set(name, vec![value]).expect("the setting exists and takes this value");
-    }
-    layer
-}
-
-fn operation_layer(operation: Operation) -> Layer {
-    layer_of([("operation", operation.to_string())])
 }
 
 fn unknown_key(place: Place<'_>, key: &str, known: &[&str]) -> WrongAt {
@@ -412,6 +289,21 @@ fn period(place: Place<'_>, value: &DeValue<'_>) -> Result<Nanos, WrongAt> {
     }
 }
 
+/// The period for a number of frames a second.
+fn period_of_rate(place: Place<'_>, value: &DeValue<'_>) -> Result<Nanos, WrongAt> {
+    let rate: Option<f64> = match value {
+        DeValue::Integer(_) | DeValue::Float(_) => scalar(value).and_then(|text| text.parse().ok()),
+        _ => None,
+    };
+    let [least, most] = [1, 0].map(|end| 1.0 / Pipeline::PERIOD[end].as_secs_f64());
+    match rate.filter(|rate| (least..=most).contains(rate)) {
+        Some(rate) => Ok(Nanos::from_nanos((1e9 / rate).round() as u64)),
+        None => Err(place.error(format!(
+            "rate: write the frames a second as a number from {least} to {most}, e.g. rate = 25"
+        ))),
+    }
+}
+
 fn settings(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
     let DeValue::Table(table) = value else {
         return Err(place.error("this value must be a table of settings"));
@@ -428,108 +320,9 @@ fn settings(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
     Ok(layer)
 }
 
-fn set(place: Place<'_>, layer: &mut Layer, key: &str, value: &DeValue<'_>) -> Result<(), WrongAt> {
-    let value = scalar(value).ok_or_else(|| {
-        place.error(format!("{key}: the value must be a string, a number or a boolean"))
-    })?;
-    layer.set(key, vec![value]).map_err(|reason| place.error(reason))
-}
-
-fn list_of_steps(place: Place<'_>, value: &DeValue<'_>) -> Result<Vec<Layer>, WrongAt> {
-    let DeValue::Array(values) = value else {
-        return Err(place.error("do: this value must be a list of operations"));
-    };
-    if values.len() > PIPELINE_STEPS {
-        let count = values.len();
-        return Err(place.error(format!("do: {count} operations; the limit is {PIPELINE_STEPS}")));
-    }
-    values.iter().map(|value| step(place.at(value.span().start), value.get_ref())).collect()
-}
-
-/// An operation of a stage: its word, or a table with its settings and how often it is done.
-fn step(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
-    let (operation, mut layer) = operation(place, value, &["times"], &[])?;
-    if layer
-        .values("times")
-        .is_none_or(|times| times[0].parse::<Times>().is_ok_and(|times| times.get().is_none()))
-    {
-        // A message is answered.
-        let least = if operation.traits().family == Family::Ipc { "2" } else { "1" };
-        layer.set("times", vec![least.to_owned()]).map_err(|reason| place.error(reason))?;
-    }
-    match operation {
-        // Nobody else is there to yield to.
-        Operation::Yield => Err(place.error("`yield` does nothing without a partner; remove it")),
-        // The period and hand-overs decide when a stage runs.
-        Operation::ClockSleep => Err(place.error("a stage does not sleep by itself; remove it")),
-        _ => Ok(layer),
-    }
-}
-
-/// What wakes a stage: the word of a round trip, or a table with its settings.
-fn hand_over(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
-    let fixed = [Parameter::Partner.word(), Parameter::PartnerCpu.word()];
-    let word = match value {
-        DeValue::Table(table) => table.get(OPERATION).map(|word| word.get_ref()),
-        word => Some(word),
-    };
-    let known = HAND_OVERS.map(|operation| operation.word());
-    if let Some(DeValue::String(word)) = word
-        && !known.contains(&&**word)
-    {
-        let (word, known) = (quoted(word), known.join(", "));
-        return Err(place.error(format!("by: `{word}` wakes no other process; use {known}")));
-    }
-    operation(place, value, &[], &fixed).map(|(_, layer)| layer)
-}
-
-/// The key of an operation's word.
-const OPERATION: &str = "operation";
-
-/// An operation with its parameters, but without the `fixed` ones, and with the `more` ones.
-fn operation(
-    place: Place<'_>,
-    value: &DeValue<'_>,
-    more: &[&str],
-    fixed: &[&str],
-) -> Result<(Operation, Layer), WrongAt> {
-    let one = DeTable::default();
-    let (operation, table): (Operation, _) = match value {
-        DeValue::String(_) => (place.written(value)?, &one),
-        DeValue::Table(table) => {
-            let word = table
-                .get(OPERATION)
-                .ok_or_else(|| place.error("the table has no operation; add operation = \"…\""))?;
-            (place.at(word.span().start).written(word.get_ref())?, table)
-        }
-        _ => return Err(place.error("an operation is its word, or a table with its settings")),
-    };
-    let takes = operation.traits().takes.iter().map(|parameter| parameter.word());
-    let mut known = vec![OPERATION];
-    known.extend(takes.filter(|word| !fixed.contains(word)));
-    known.extend(more);
-    let mut layer = operation_layer(operation);
-    for (key, value) in table {
-        let place = place.at(key.span().start);
-        let key = key.get_ref().as_ref();
-        if !known.contains(&key) {
-            let what = format!("key of `{operation}`");
-            return Err(place.error(unknown_of(&what, key, &known)));
-        }
-        set(place, &mut layer, key, value.get_ref())?;
-    }
-    Ok((operation, layer))
-}
-
-fn unknown_of(what: &str, key: &str, known: &[&str]) -> String {
-    let near = tactus_model::text::nearest(key, known);
-    let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-    format!("unknown {what}: `{}`{hint}; it has: {}", quoted(key), known.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
-    use tactus_model::cost::Way;
+    use tactus_model::cost::{Operation, Way};
 
     use super::*;
     use crate::fixture;
@@ -557,6 +350,27 @@ mod tests {
         let by = graph.operation(graph.stages[2].after[0].by.unwrap()).unwrap();
         assert_eq!(by.operation, Operation::Futex);
         assert_eq!(graph.cpus(), 3);
+    }
+
+    #[test]
+    fn a_rate_is_a_period() {
+        for (rate, expected) in [("750", 1_333_333), ("29.97", 33_366_700), ("0.1", 10_000_000_000)]
+        {
+            let text = format!("rate = {rate}\n[[stage]]\nname = \"a\"");
+            let graph = Pipeline::parse(&text).unwrap().graph(&Layer::default()).unwrap();
+            assert_eq!(graph.period.as_nanos(), expected, "{rate}");
+        }
+    }
+
+    /// The sensor has the CPU of the actuator, and works before it.
+    #[test]
+    fn a_hand_over_is_measured_back_if_its_cpu_worked_before() {
+        let text = fixture::LINE.replace("cpu = 2", "cpu = 0");
+        let graph = Pipeline::parse(&text).unwrap().graph(&Layer::default()).unwrap();
+        let [control, actuator] = [1, 2].map(|stage: usize| graph.stages[stage].after[0]);
+        assert_eq!(control.after_work, None);
+        let cost = graph.operation(actuator.after_work.unwrap()).unwrap();
+        assert_eq!((cost.operation, cost.sampling.way), (Operation::Futex, Way::Back));
     }
 
     #[test]
@@ -595,6 +409,13 @@ mod tests {
         check_refused("period = \"1ms\"", "0 stages");
         check_refused("perod = \"1ms\"", "line 1: unknown key `perod` (did you mean `period`?)");
         check_refused("period = \"1us\"", "line 1: period: 1us is out of range; write 50us to 10s");
+        let rated = |rate: &str| stage("").replace("period = \"1ms\"", &format!("rate = {rate}"));
+        check_refused(
+            &rated("0"),
+            "line 1: rate: write the frames a second as a number from 0.1 to 20000",
+        );
+        check_refused(&rated("\"25/s\""), "e.g. rate = 25");
+        check_refused(&format!("rate = 5\n{}", stage("")), "both period and rate");
         check_refused("policy = \"other\"", "put it under [settings]");
         check_refused("[settings]\npolcy = 1", "line 2: unknown setting `polcy` (did you mean");
         check_refused(&format!("budget = \"0s\"\n{}", stage("")), "is zero or longer than 10s");
@@ -622,8 +443,9 @@ mod tests {
         check_refused(&second("by = \"gettime\""), "wakes no other process; use pipe, futex");
         check_refused(
             &second("by = \"spin\""),
-            "line 6: by: `spin` wakes no other process; use pipe, futex, eventfd",
+            "line 6: by: unknown hand-over `spin`; it is one of: pipe, futex, eventfd",
         );
+        check_refused(&second("by = \"eventfb\""), "did you mean `eventfd`?");
         check_refused(&second("process = \"a\"\ncpu = 1"), "process `a` is on CPU 0");
         check_refused(
             &second("by = { operation = \"pipe\", partner = \"thread\" }"),

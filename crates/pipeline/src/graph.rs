@@ -56,6 +56,9 @@ pub struct Link {
     pub from: usize,
     /// The index of the cell that measures the hand-over; `None` within a process.
     pub by: Option<usize>,
+    /// That of the cell that measures it to a CPU that worked shortly before; `None` if no earlier
+    /// stage of a frame has that CPU.
+    pub after_work: Option<usize>,
 }
 
 /// A part of a frame's time.
@@ -115,11 +118,22 @@ impl Graph {
         match part {
             Part::Wake(_) => vec![self.wake],
             Part::HandOver { from, to } => {
-                let links = self.stages[to].after.iter();
-                links.filter(|link| link.from == from).filter_map(|link| link.by).collect()
+                self.link(from, to).and_then(|link| link.by).into_iter().collect()
             }
             Part::Work(stage) => self.stages[stage].steps.clone(),
         }
+    }
+
+    /// The cell that measures a part on a CPU that worked shortly before, if it is measured.
+    pub(crate) fn cell_after_work(&self, part: Part) -> Option<usize> {
+        match part {
+            Part::HandOver { from, to } => self.link(from, to)?.after_work,
+            Part::Wake(_) | Part::Work(_) => None,
+        }
+    }
+
+    fn link(&self, from: usize, to: usize) -> Option<&Link> {
+        self.stages[to].after.iter().find(|link| link.from == from)
     }
 
     /// The name of a part: `wake-up of sensor`, `sensor to control`, `control`.

@@ -12,21 +12,25 @@
 
 mod compare;
 mod description;
+mod dissect;
 pub mod draws;
 mod estimate;
 mod graph;
 mod predict;
+mod resolve;
 pub mod shipped;
 pub mod simulate;
 mod source;
+mod steps;
 
 #[cfg(test)]
 #[path = "../fixtures/graphs.rs"]
 mod fixture;
 
-pub use compare::{Cause, Compared, Comparison, Conditions, Measured, PartCompared, Span};
+pub use compare::{Behind, Cause, Compared, Comparison, Conditions, Measured};
 pub use description::{BadPipeline, Pipeline};
+pub use dissect::Span;
 pub use estimate::{Chance, Estimate, QUANTILES};
 pub use graph::{Graph, Link, Part, Process, Stage};
-pub use predict::{Effect, Improvement, PartFigures, Prediction, Use};
+pub use predict::{Effect, Improvement, PartFigures, Parts, Prediction, Use};
 pub use source::{Difference, Source};

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
+use crate::dissect::{Dissected, Path, path_at};
 use crate::draws::{Drawing, Durations, Samples};
 use crate::estimate::{Chance, Estimate, QUANTILES, Sorted, chance, quantiles};
 use crate::graph::{Graph, Part};
@@ -32,7 +33,8 @@ pub struct Prediction {
     /// The chance of a miss.
     pub miss: Chance,
     /// The parts of a frame's time.
-    pub parts: Vec<PartFigures>,
+    #[serde(flatten)]
+    pub parts: Parts,
     /// What each part would bring, the most first.
     pub improvements: Vec<Improvement>,
     /// The processes.
@@ -42,8 +44,8 @@ pub struct Prediction {
     pub curve: Vec<(f64, Nanos)>,
 }
 
-/// A part of a frame's time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A part of a frame's time, predicted or measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PartFigures {
     /// Its name.
     pub name: String,
@@ -51,6 +53,22 @@ pub struct PartFigures {
     pub median: Nanos,
     /// Its 99th percentile.
     pub p99: Nanos,
+    /// Its longest.
+    pub max: Nanos,
+    /// Its mean share of the frames near the median, where it lies on their path.
+    pub of_median: Nanos,
+    /// The same of the frames near the 99th percentile.
+    pub of_p99: Nanos,
+}
+
+/// The parts of frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Parts {
+    /// The parts, in the order of [`Graph::parts`].
+    pub parts: Vec<PartFigures>,
+    /// How long data waited for a process that was busy with earlier work, in the frames near the
+    /// median and near the 99th percentile.
+    pub waiting: [Nanos; 2],
 }
 
 /// What would become of a frame's time if a part took half as long, and nothing.
@@ -90,7 +108,9 @@ impl Prediction {
         let model = Model::new(graph, samples);
         let all: Vec<usize> = (0..model.rounds).collect();
         let durations = model.draw(FRAMES, &all, seed);
-        let simulated = simulate(graph, FRAMES, |frame, part| durations.of(frame, part));
+        let usual = |frame, part, idle| model.duration(&durations, (frame, part), idle);
+        let simulated = simulate(graph, FRAMES, usual);
+        let dissected = Dissected::of(graph, simulated.spans.chunks(graph.stages.len().max(1)));
         let frames = Sorted::of(simulated.frames);
         let curve = frames.curve();
         let repetitions = model.repetitions(seed);
@@ -107,8 +127,8 @@ impl Prediction {
             rounds: model.rounds,
             quantiles: quantiles(&frames, &repetitions),
             miss: chance(&frames, &repetitions, graph.budget, fewest),
-            parts: part_figures(graph, &durations),
-            improvements: improvements(graph, &durations, &frames),
+            parts: Parts::of(graph, &[&dissected]),
+            improvements: improvements(graph, &usual, &frames),
             processes: processes.collect(),
             curve,
         }
@@ -131,20 +151,49 @@ impl Prediction {
 }
 
 /// A graph with the samples of its parts.
-pub(crate) struct Model<'m> {
+struct Model<'m> {
     graph: &'m Graph,
+    /// The samples of each part, and after those the samples of parts after work.
     parts: Vec<Vec<&'m Samples>>,
-    pub(crate) rounds: usize,
+    /// For each part, what measured it on a CPU that worked shortly before.
+    after_work: Vec<Option<AfterWork>>,
+    rounds: usize,
+}
+
+/// Samples of a part on a CPU that worked shortly before.
+#[derive(Clone, Copy)]
+struct AfterWork {
+    /// Their index among the parts.
+    part: usize,
+    /// The longest idle time of the CPU that is nearer to theirs than to that of the usual samples.
+    idle_max: Nanos,
 }
 
 impl<'m> Model<'m> {
-    pub(crate) fn new(graph: &'m Graph, samples: &'m [Samples]) -> Self {
-        let of_part = |part: Part| {
-            graph.cells_of(part).into_iter().filter_map(|cell| samples.get(cell)).collect()
+    fn new(graph: &'m Graph, samples: &'m [Samples]) -> Self {
+        let of_part = |part: &Part| {
+            graph.cells_of(*part).into_iter().filter_map(|cell| samples.get(cell)).collect()
         };
-        let parts = graph.parts().into_iter().map(of_part).collect();
+        let known = graph.parts();
+        let mut parts: Vec<Vec<&Samples>> = known.iter().map(of_part).collect();
+        let mut after_work = Vec::new();
+        for part in known {
+            let found = graph.cell_after_work(part).zip(graph.cells_of(part).first().copied());
+            let found = found.filter(|(cell, _)| samples.get(*cell).is_some_and(|s| !s.is_empty()));
+            after_work.push(found.map(|(cell, usual)| {
+                parts.push(vec![&samples[cell]]);
+                let idle_max = idle_max(graph, usual, samples);
+                AfterWork { part: parts.len() - 1, idle_max }
+            }));
+        }
         let rounds = samples.iter().map(Samples::rounds).max().unwrap_or(0);
-        Self { graph, parts, rounds }
+        Self { graph, parts, after_work, rounds }
+    }
+
+    /// The duration of a part in a frame, on a CPU that was idle for so long.
+    fn duration(&self, durations: &Durations, (frame, part): (usize, usize), idle: Nanos) -> Nanos {
+        let after_work = self.after_work[part].filter(|after_work| idle <= after_work.idle_max);
+        durations.of(frame, after_work.map_or(part, |after_work| after_work.part))
     }
 
     fn draw(&self, frames: usize, rounds: &[usize], seed: u64) -> Durations {
@@ -160,7 +209,7 @@ impl<'m> Model<'m> {
             let rounds: Vec<usize> =
                 (0..self.rounds).map(|_| random.below(self.rounds as u64) as usize).collect();
             let durations = self.draw(FRAMES_REPEATED, &rounds, random.next_u64());
-            let of = |frame, part| durations.of(frame, part);
+            let of = |frame, part, idle| self.duration(&durations, (frame, part), idle);
             Sorted::of(simulate(self.graph, FRAMES_REPEATED, of).frames)
         };
         (0..REPETITIONS).map(repetition).collect()
@@ -173,22 +222,49 @@ impl<'m> Model<'m> {
     }
 }
 
-fn part_figures(graph: &Graph, durations: &Durations) -> Vec<PartFigures> {
-    let figures = |(number, part): (usize, Part)| {
-        let sorted = Sorted::of(durations.of_part(number));
-        let (median, p99) = (sorted.quantile(0.5), sorted.quantile(0.99));
-        PartFigures { name: graph.name_of(part), median, p99 }
-    };
-    graph.parts().into_iter().enumerate().map(figures).collect()
+/// Between the two idle times that are measured, on a logarithmic scale: before the usual samples of
+/// a hand-over, the CPU was idle during the pause; before those after work, while the partner was
+/// woken, which takes as long as a hand-over.
+fn idle_max(graph: &Graph, usual: usize, samples: &[Samples]) -> Nanos {
+    let pause = graph.operation(usual).map_or(Nanos::ZERO, |cost| cost.sampling.pause);
+    let woken = samples.get(usual).map(|usual| Sorted::of(usual.all()).quantile(0.5));
+    let [short, long] = [woken.unwrap_or_default(), pause].map(|time| time.as_nanos() as f64);
+    Nanos::from_nanos((short * long).sqrt() as u64)
+}
+
+impl Parts {
+    /// The figures of rounds of frames.
+    pub(crate) fn of(graph: &Graph, rounds: &[&Dissected]) -> Self {
+        let [median, p99] = [0.5, 0.99].map(|quantile| path_at(rounds, quantile));
+        let figures = |(number, part): (usize, Part)| {
+            let occurrences = rounds.iter().filter_map(|round| round.parts.get(number));
+            let sorted = Sorted::of(occurrences.flatten().copied());
+            let share = |path: &Path| path.parts.get(number).copied().unwrap_or_default();
+            PartFigures {
+                name: graph.name_of(part),
+                median: sorted.quantile(0.5),
+                p99: sorted.quantile(0.99),
+                max: sorted.quantile(1.0),
+                of_median: share(&median),
+                of_p99: share(&p99),
+            }
+        };
+        let parts = graph.parts().into_iter().enumerate().map(figures).collect();
+        Self { parts, waiting: [median.waiting, p99.waiting] }
+    }
 }
 
 /// Simulates the same draws with each part shortened, so that nothing else differs.
-fn improvements(graph: &Graph, durations: &Durations, usual: &Sorted) -> Vec<Improvement> {
+fn improvements(
+    graph: &Graph,
+    usual: &impl Fn(usize, usize, Nanos) -> Nanos,
+    frames: &Sorted,
+) -> Vec<Improvement> {
     let shortened = |shorter: usize, divisor: Option<u64>| {
-        let of = |frame, part| match (part == shorter, divisor) {
-            (false, _) => durations.of(frame, part),
+        let of = |frame, part, idle| match (part == shorter, divisor) {
+            (false, _) => usual(frame, part, idle),
             (true, Some(divisor)) => {
-                Nanos::from_nanos(durations.of(frame, part).as_nanos() / divisor)
+                Nanos::from_nanos(usual(frame, part, idle).as_nanos() / divisor)
             }
             (true, None) => Nanos::ZERO,
         };
@@ -199,9 +275,11 @@ fn improvements(graph: &Graph, durations: &Durations, usual: &Sorted) -> Vec<Imp
             miss: frames.share_above(graph.budget),
         }
     };
+    let takes_time =
+        |part: usize| (0..FRAMES).any(|frame| usual(frame, part, Nanos::MAX) > Nanos::ZERO);
     let parts = graph.parts().into_iter().enumerate();
     let mut found: Vec<Improvement> = parts
-        .filter(|(number, _)| durations.of_part(*number).any(|one| one > Nanos::ZERO))
+        .filter(|(number, _)| takes_time(*number))
         .map(|(number, part)| Improvement {
             part: graph.name_of(part),
             half: shortened(number, Some(2)),
@@ -209,7 +287,7 @@ fn improvements(graph: &Graph, durations: &Durations, usual: &Sorted) -> Vec<Imp
         })
         .collect();
     // While frames miss their budget, what saves most of them comes first.
-    let misses = usual.share_above(graph.budget) > 0.0;
+    let misses = frames.share_above(graph.budget) > 0.0;
     found.sort_by(|a, b| {
         let by_miss =
             if misses { a.half.miss.total_cmp(&b.half.miss) } else { std::cmp::Ordering::Equal };
@@ -291,6 +369,30 @@ mod tests {
             (70, 700),
             "either may be the median"
         );
+    }
+
+    /// The actuator shares the CPU of the sensor, so its hand-over is measured in two states.
+    #[test]
+    fn a_hand_over_to_a_cpu_that_worked_shortly_before_has_its_own_samples() {
+        let mut text = fixture::LINE.replace("cpu = 2", "cpu = 0");
+        let of = |text: &str| {
+            let graph = crate::Pipeline::parse(text).unwrap().graph(&Default::default()).unwrap();
+            let link = graph.stages[2].after[0];
+            let mut samples: Vec<Samples> = graph.cells.iter().map(|_| constant(10)).collect();
+            samples[link.after_work.unwrap()] = constant(4);
+            micros(Prediction::of(&graph, &samples, 1).quantiles[0].value)
+        };
+        // The CPU was idle for 20 µs + 2 × 10 µs of control: less than √(10 µs × 1 ms).
+        assert_eq!(of(&text), 64);
+        text = text.replace("size = \"64KiB\" }", "size = \"64KiB\" }, \"read-byte\", \"fault\"");
+        text = text.replace(
+            "\"gettime\"",
+            "\"gettime\", \"recycled\", \"first-touch\", \"memory-copy\", \"memory-write\"",
+        );
+        // Eight operations of 10 µs and a hand-over of 10 µs: still less than 100 µs.
+        assert_eq!(of(&text), 124);
+        text = text.replace("\"gettime\"", "\"gettime\", \"gettime-syscall\", \"getppid\"");
+        assert_eq!(of(&text), 150, "the CPU was idle for longer");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use tactus_model::time::Nanos;
 
+use crate::dissect::Span;
 use crate::graph::{Graph, PartsOfStage};
 
 /// What a simulation yields.
@@ -15,22 +16,24 @@ use crate::graph::{Graph, PartsOfStage};
 pub struct Simulated {
     /// The time of each frame: from its due time until its last stage has ended.
     pub frames: Vec<Nanos>,
+    /// The spans of the stages, frame after frame.
+    pub spans: Vec<Span>,
     /// How long each process computed.
     pub busy: Vec<Nanos>,
 }
 
-/// Runs this number of frames; `duration` gives that of a part, by its index in
-/// [`Graph::parts`], in a frame.
+/// Runs this number of frames. `duration` gives that of a part in a frame: the frame's number, the
+/// index of the part in [`Graph::parts`], and for how long the CPU of its process was idle.
 pub fn simulate(
     graph: &Graph,
     frames: usize,
-    duration: impl Fn(usize, usize) -> Nanos,
+    duration: impl Fn(usize, usize, Nanos) -> Nanos,
 ) -> Simulated {
     let mut machine = Machine::new(graph, frames);
     while let Some(next) = machine.next(&duration) {
         machine.run(&next, &duration);
     }
-    Simulated { frames: machine.frames(), busy: machine.busy }
+    Simulated { frames: machine.frames(), spans: machine.spans(), busy: machine.busy }
 }
 
 /// A stage of a frame that can begin.
@@ -49,8 +52,8 @@ struct Machine<'g> {
     frames: usize,
     /// How many stages each process has done, over all frames.
     done: Vec<usize>,
-    /// When each stage of each frame ended.
-    ended: Vec<Option<Nanos>>,
+    /// When each stage of each frame ran.
+    ran: Vec<Option<Span>>,
     process_free: Vec<Nanos>,
     cpu_free: Vec<Nanos>,
     busy: Vec<Nanos>,
@@ -69,7 +72,7 @@ impl<'g> Machine<'g> {
             of_process: (0..processes).map(stages_of).collect(),
             frames,
             done: vec![0; processes],
-            ended: vec![None; frames * graph.stages.len()],
+            ran: vec![None; frames * graph.stages.len()],
             process_free: vec![Nanos::ZERO; processes],
             cpu_free: vec![Nanos::ZERO; graph.cpus()],
             busy: vec![Nanos::ZERO; processes],
@@ -77,18 +80,18 @@ impl<'g> Machine<'g> {
     }
 
     fn ended(&self, frame: usize, stage: usize) -> Option<Nanos> {
-        self.ended[frame * self.graph.stages.len() + stage]
+        self.ran[frame * self.graph.stages.len() + stage].map(|span| span.end)
     }
 
     /// The stage that begins first of those that can; the next of each process is a candidate,
     /// and none that cannot begin yet would begin earlier.
-    fn next(&self, duration: &impl Fn(usize, usize) -> Nanos) -> Option<Next> {
+    fn next(&self, duration: &impl Fn(usize, usize, Nanos) -> Nanos) -> Option<Next> {
         let candidates = (0..self.done.len()).filter_map(|process| self.of(process, duration));
         candidates.min_by_key(|next| (next.begin, next.ready))
     }
 
     /// The next stage of a process, if all that it follows has ended.
-    fn of(&self, process: usize, duration: &impl Fn(usize, usize) -> Nanos) -> Option<Next> {
+    fn of(&self, process: usize, duration: &impl Fn(usize, usize, Nanos) -> Nanos) -> Option<Next> {
         let stages = &self.of_process[process];
         let frame =
             self.done[process].checked_div(stages.len()).filter(|one| *one < self.frames)?;
@@ -103,44 +106,58 @@ impl<'g> Machine<'g> {
         process: usize,
         frame: usize,
         stage: usize,
-        duration: &impl Fn(usize, usize) -> Nanos,
+        duration: &impl Fn(usize, usize, Nanos) -> Nanos,
     ) -> Option<Nanos> {
         let free = self.process_free[process];
         let parts = &self.layout[stage];
         if let Some(wake) = parts.wake {
             let due = self.graph.period.saturating_mul(frame as u64);
             // A process that is still busy at the due time does not sleep.
-            return Some(if free > due { free } else { due + duration(frame, wake) });
+            return Some(match free > due {
+                true => free,
+                false => due + duration(frame, wake, self.idle(process, due)),
+            });
         }
         let mut ready = free;
         for (link, part) in self.graph.stages[stage].after.iter().zip(&parts.hand_overs) {
             let ended = self.ended(frame, link.from)?;
             // A process that is still busy when the data come need not be woken.
             ready = ready.max(match part {
-                Some(part) if ended >= free => ended + duration(frame, *part),
+                Some(part) if ended >= free => {
+                    ended + duration(frame, *part, self.idle(process, ended))
+                }
                 _ => ended,
             });
         }
         Some(ready)
     }
 
-    fn run(&mut self, next: &Next, duration: &impl Fn(usize, usize) -> Nanos) {
+    fn run(&mut self, next: &Next, duration: &impl Fn(usize, usize, Nanos) -> Nanos) {
         let Next { process, frame, stage, begin, .. } = *next;
-        let work = duration(frame, self.layout[stage].work);
+        let work = duration(frame, self.layout[stage].work, Nanos::ZERO);
         let end = begin + work;
-        self.ended[frame * self.graph.stages.len() + stage] = Some(end);
+        self.ran[frame * self.graph.stages.len() + stage] = Some(Span { begin, end });
         self.done[process] += 1;
         self.process_free[process] = end;
         self.cpu_free[self.graph.processes[process].cpu] = end;
         self.busy[process] = self.busy[process] + work;
     }
 
+    /// For how long the CPU of a process has been idle at this time.
+    fn idle(&self, process: usize, at: Nanos) -> Nanos {
+        at.saturating_sub(self.cpu_free[self.graph.processes[process].cpu])
+    }
+
     fn frames(&self) -> Vec<Nanos> {
-        let of_frame = |(frame, ended): (usize, &[Option<Nanos>])| {
-            let last = ended.iter().flatten().max().copied().unwrap_or_default();
+        let of_frame = |(frame, ran): (usize, &[Option<Span>])| {
+            let last = ran.iter().flatten().map(|span| span.end).max().unwrap_or_default();
             last - self.graph.period.saturating_mul(frame as u64)
         };
-        self.ended.chunks(self.graph.stages.len().max(1)).enumerate().map(of_frame).collect()
+        self.ran.chunks(self.graph.stages.len().max(1)).enumerate().map(of_frame).collect()
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        self.ran.iter().map(|span| span.unwrap_or_default()).collect()
     }
 }
 
@@ -157,9 +174,9 @@ mod tests {
     fn by_name<'a>(
         graph: &'a Graph,
         durations: &'a [(&'a str, u64)],
-    ) -> impl Fn(usize, usize) -> Nanos + 'a {
+    ) -> impl Fn(usize, usize, Nanos) -> Nanos + 'a {
         let parts = graph.parts();
-        move |_, part| {
+        move |_, part, _| {
             let name = graph.name_of(parts[part]);
             let known = durations.iter().find(|(known, _)| *known == name);
             Nanos::from_micros(known.unwrap_or_else(|| panic!("{name}")).1)
@@ -236,5 +253,20 @@ mod tests {
         ];
         let found = simulate(&graph, 2, by_name(&graph, &durations));
         assert_eq!(micros(&found.frames), [450, 450]);
+    }
+
+    /// The actuator has the CPU of the sensor, which was busy until 150; control ends at 470.
+    #[test]
+    fn a_duration_depends_on_how_long_the_cpu_was_idle() {
+        let mut graph = fixture::line();
+        graph.processes[2].cpu = 0;
+        let usual = by_name(&graph, &LINE);
+        let hand_over = graph.layout()[2].hand_overs[0].unwrap();
+        let found = simulate(&graph, 2, |frame, part, idle| match part == hand_over {
+            true => idle,
+            false => usual(frame, part, idle),
+        });
+        // 470, then as long as the CPU was idle, then 10.
+        assert_eq!(micros(&found.frames), [470 + 320 + 10; 2]);
     }
 }

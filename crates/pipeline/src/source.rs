@@ -63,8 +63,8 @@ fn suits(needed: &Cell, available: &Cell) -> Option<f64> {
             let scale = f64::from(needed.per_sample()) / f64::from(available.per_sample().max(1));
             let [one, other] = [needed.sampling.way, available.sampling.way];
             let way = match (one, other) {
-                (Way::OneWay, Way::RoundTrip) => 0.5,
-                (Way::RoundTrip, Way::OneWay) => 2.0,
+                (Way::OneWay | Way::Back, Way::RoundTrip) => 0.5,
+                (Way::RoundTrip, Way::OneWay | Way::Back) => 2.0,
                 _ => 1.0,
             };
             Some(scale * way)

@@ -2,8 +2,8 @@
 
 use tactus_model::interrupted::Dirt;
 use tactus_model::result::{
-    Accounting, Batch, ByDirt, ClockFindings, Granted, Histogram, OfDirt, TaskResult, TaskUsage,
-    TimerInterrupts,
+    Accounting, Batch, ByDirt, ClockFindings, Granted, Histogram, MessageFindings, OfDirt,
+    TaskResult, TaskUsage, TimerInterrupts,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
@@ -38,6 +38,8 @@ pub struct Found {
     pub clock: Option<ClockFindings>,
     /// The clock interrupts of its CPU, if they were counted.
     pub timer_interrupts: Option<TimerInterrupts>,
+    /// What its messages showed, if it delivered any.
+    pub messages: Option<MessageFindings>,
     /// The dirt of the caches that its events found, if a program prepared them.
     pub dirt: Dirt,
 }
@@ -62,6 +64,7 @@ pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) ->
         batches: found.batches,
         timer_interrupts: found.timer_interrupts,
         clock: found.clock.map(Box::new),
+        messages: found.messages.map(Box::new),
         by_dirt: by_dirt(found.dirt, taken).map(Box::new),
     }
 }
@@ -103,7 +106,9 @@ fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
     let mut keep = |missed: Sample| histogram.record(missed.latency());
     match course {
         Course::Wakeups(schedule) => missed_samples(schedule, taken).for_each(keep),
-        Course::Frames(_) | Course::Bursts(_) => taken.skipped.iter().copied().for_each(&mut keep),
+        Course::Frames(_) | Course::Bursts(_) | Course::Messages(_) => {
+            taken.skipped.iter().copied().for_each(&mut keep)
+        }
         // Nothing is due, so nothing is missed.
         Course::Sorts(_) | Course::Operations(_) => {}
     }

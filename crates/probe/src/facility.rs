@@ -16,6 +16,7 @@ use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
 use crate::interrupted::Preparing;
 use crate::live::RingWriter;
+use crate::midi::{self, MidiError};
 use crate::net::{Bursts, NetError, Sent, Site};
 use crate::operations::{Bench, Repeated, Repetition, ShortestSleeps, Unmeasurable};
 use crate::schedule::Schedule;
@@ -36,6 +37,8 @@ pub(crate) enum Course {
     Bursts(Bursts),
     /// Repeats an operation.
     Operations(Repetition),
+    /// Delivers messages at the due times of a schedule.
+    Messages(Schedule),
 }
 
 impl Course {
@@ -51,7 +54,7 @@ impl Course {
     /// do.
     pub(crate) fn at_most(&self) -> u64 {
         match self {
-            Self::Wakeups(schedule) => schedule.remaining(),
+            Self::Wakeups(schedule) | Self::Messages(schedule) => schedule.remaining(),
             Self::Frames(player) => player.intended(),
             Self::Sorts(sorts) => sorts.at_most(),
             Self::Bursts(bursts) => bursts.count(),
@@ -63,7 +66,9 @@ impl Course {
     /// that the sum checks the loop; what began without a due time was intended.
     pub(crate) fn intended(&self, taken: &TakenSamples) -> u64 {
         match self {
-            Self::Wakeups(_) | Self::Frames(_) | Self::Bursts(_) => self.at_most(),
+            Self::Wakeups(_) | Self::Frames(_) | Self::Bursts(_) | Self::Messages(_) => {
+                self.at_most()
+            }
             Self::Sorts(_) | Self::Operations(_) => taken.samples.len() as u64 + taken.dropped,
         }
     }
@@ -92,6 +97,9 @@ pub(crate) trait Facility {
 
     /// Sends the bursts of `site` in a window that opens at `start`.
     fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError>;
+
+    /// Delivers the messages that were announced to `site`.
+    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), MidiError>;
 
     /// Repeats the operation of `bench` in a window that opens at `start`.
     fn repeat(
@@ -217,6 +225,8 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
             (Course::Sorts(sorts), _) => sort_repeatedly(sorts, start, memory),
             // A sender needs a path: see `Self::send`.
             (Course::Bursts(_), _) => Err(SysError::new("sendto", tactus_sys::Errno::DESTADDRREQ)),
+            // An output thread needs a line: see `Self::deliver`.
+            (Course::Messages(_), _) => Err(SysError::new("write", tactus_sys::Errno::NOTCONN)),
             // An operation needs a bench: see `Self::repeat`.
             (Course::Operations(_), _) => Err(SysError::new("getppid", tactus_sys::Errno::NOSYS)),
         }
@@ -224,6 +234,10 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
 
     fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError> {
         site.send::<C>(&mut self.sleeper, Instant::from_nanos(start))
+    }
+
+    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), MidiError> {
+        site.deliver::<C>(&mut self.sleeper)
     }
 
     fn repeat(
@@ -289,5 +303,6 @@ fn cost_by<C: Clock>(probe: &Probe) -> ProbeCost {
         // Only its sleep is a loop of ours.
         Probe::Net(net) => cost_of_loop::<C>(net.timer.interval),
         Probe::Cost(cost) => cost_of_loop::<C>(cost.timer.interval),
+        Probe::Midi(midi) => cost_of_loop::<C>(midi.timer.interval),
     }
 }

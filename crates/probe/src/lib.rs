@@ -20,6 +20,7 @@ mod facility;
 pub mod frames;
 pub mod interrupted;
 pub mod live;
+mod midi;
 mod net;
 mod operations;
 mod pipeline;
@@ -37,7 +38,7 @@ pub use error::ProbeError;
 pub use interrupted::interrupted_main;
 pub use net::relay_main;
 pub use operations::system_call_ns;
-pub use pipeline::{PipelineError, RunningPipeline};
+pub use pipeline::{PipelineError, PipelineFrames, RunningPipeline};
 pub use run::{LiveTasks, ProbeEvent, ProbeOutcome, places, run};
 pub use shortfalls::Shortfalls;
 #[doc(hidden)]

@@ -19,7 +19,9 @@ use tactus_model::cost::{CostProbe, Operation as Word, Pages, ReadClock};
 use tactus_model::cpus::CpuList;
 use tactus_model::result::ClockFindings;
 use tactus_model::time::Nanos;
+use tactus_sys::doorbell::{EventfdPair, FutexPair, PipePair, YieldPair};
 use tactus_sys::fork::Halt;
+use tactus_sys::scheduling_record::Seat;
 use tactus_sys::{Errno, SysError};
 
 pub use self::bench::system_call_ns;
@@ -50,8 +52,8 @@ pub(crate) trait Operation {
     /// Does the operation this number of times.
     fn run(&mut self, times: u32) -> Result<(), SysError>;
 
-    /// When the partner began to run, in nanoseconds of the probe's clock, if samples end then.
-    fn handed_over(&self) -> Option<u64> {
+    /// What the partner noted of the last operation, if samples begin or end there.
+    fn noted(&self) -> Option<Noted> {
         None
     }
 
@@ -70,6 +72,20 @@ pub(crate) trait Operation {
     fn time_of_others(&self) -> Nanos {
         Nanos::ZERO
     }
+
+    /// The partner's thread and its CPU; `None` without a partner.
+    fn partner(&self) -> Option<Seat> {
+        None
+    }
+}
+
+/// A moment that a partner noted, in nanoseconds of the probe's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// It began to run: the sample ends.
+    Arrival(u64),
+    /// It was about to answer: the sample begins.
+    Answer(u64),
 }
 
 /// Why an operation cannot be measured here.
@@ -81,6 +97,9 @@ pub(crate) enum Unmeasurable {
     /// There is no such clock.
     #[error("this machine does not have the clock {0}")]
     NoClock(ReadClock),
+    /// The table of operations and the code of their families disagree.
+    #[error("{0} is not an operation of this family")]
+    OtherFamily(Word),
     /// A stage of a pipeline has no facility to sleep by.
     #[error("clock-sleep measures the sleeps of a task; a stage cannot do it")]
     NoFacility,
@@ -138,6 +157,16 @@ pub(crate) enum Unmeasurable {
         /// All pages of the file.
         pages: usize,
     },
+    /// The kernel reads more of a file than the page that is touched.
+    #[error(
+        "{faults} of {pages} pages were read by a page fault of their own; others were read ahead"
+    )]
+    ReadAhead {
+        /// The major page faults.
+        faults: u64,
+        /// The pages that were touched.
+        pages: u64,
+    },
     /// The filesystem has no direct transfers of this size.
     #[error("the filesystem of {} does not read blocks of {size} past the page cache (O_DIRECT)", directory.display())]
     NoDirect {
@@ -172,7 +201,7 @@ impl Unmeasurable {
                 "the alarm clocks need a real-time clock that wakes the machine, tsc an x86 CPU with \
                  an invariant counter; use another read-clock",
             ),
-            Self::NoFacility => None,
+            Self::OtherFamily(_) | Self::NoFacility => None,
             Self::NoHugePages => Some(
                 "write madvise or always to /sys/kernel/mm/transparent_hugepage/enabled, or use \
                  pages = \"normal\"",
@@ -200,7 +229,9 @@ impl Unmeasurable {
                 Some("use a smaller file-size, or set directory to one on another disk")
             }
             Self::InMemory(_) => Some("set directory to one on a disk, e.g. /var/tmp"),
-            Self::StaysCached(_) => Some("set directory to one on another filesystem"),
+            Self::StaysCached(_) | Self::ReadAhead { .. } => {
+                Some("set directory to one on another filesystem")
+            }
             Self::NotCached { .. } => Some("use a smaller file-size, or free memory"),
             Self::NoDirect { .. } => {
                 Some("use a multiple of 4KiB, or set directory to one on another filesystem")
@@ -228,7 +259,10 @@ pub(crate) fn open(
         Word::Gettime => Box::new(trap::Gettime),
         Word::GettimeSyscall => Box::new(trap::GettimeSyscall),
         Word::Fault => Box::new(trap::Fault::open(cost)?),
-        Word::Pipe | Word::Futex | Word::Eventfd | Word::Yield => switch::open(cost, cpu, cpus)?,
+        Word::Pipe => switch::start(PipePair::new()?, cost, cpu, cpus)?,
+        Word::Futex => switch::start(FutexPair::new()?, cost, cpu, cpus)?,
+        Word::Eventfd => switch::start(EventfdPair::new()?, cost, cpu, cpus)?,
+        Word::Yield => switch::start(YieldPair::new()?, cost, cpu, cpus)?,
         Word::MemoryRead
         | Word::MemoryWrite
         | Word::MemoryCopy
@@ -255,7 +289,8 @@ pub(crate) fn open(
         | Word::FileMappedStdio
         | Word::FileDirect
         | Word::FileUring
-        | Word::FileUringDirect => file::open(cost, site.file.as_ref().ok_or(NOT_PREPARED)?)?,
+        | Word::FileUringDirect
+        | Word::FaultMajor => file::open(cost, site.file.as_ref().ok_or(NOT_PREPARED)?)?,
         Word::ClockRead => Box::new(clocks::Readings::open(cost.read_clock, cpu, cpus)?),
         Word::ClockSleep => return Err(Unmeasurable::NoFacility),
         Word::DisplaySocket | Word::DisplayShared => {

@@ -16,6 +16,7 @@ use tactus_prepare::{Preparation, touch_stack};
 use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal};
 use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::memory::Lock;
+use tactus_sys::scheduling_record::SchedulingRecord;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, affinity, clock};
@@ -67,6 +68,9 @@ pub enum PipelineError {
         /// How long it had.
         patience: Nanos,
     },
+    /// Nothing wakes another process by this operation.
+    #[error("`{0}` wakes no other process")]
+    HandOver(Word),
     /// The system refused what all processes need.
     #[error(transparent)]
     System(#[from] SysError),
@@ -76,7 +80,7 @@ pub enum PipelineError {
 /// takes the machine for long.
 const BEHIND_MAX: Nanos = Nanos::from_secs(2);
 /// Frames before the first that counts: they fault in memory and fill caches.
-const FRAMES_BEFORE: usize = 16;
+const FRAMES_BEFORE: usize = 8;
 /// How long the processes may take to get ready, and to end after their last frame.
 const PATIENCE: Nanos = Nanos::from_secs(20);
 /// How far ahead the common start is set.
@@ -127,17 +131,20 @@ impl<'g> RunningPipeline<'g> {
         Ok(running)
     }
 
-    /// Lets the frames begin, and waits until the last has ended. Returns for each stage when it
-    /// began and ended in each frame, since the first frame was due.
+    /// Lets the frames begin, and waits until the last has ended.
     ///
     /// # Errors
     /// A process fails, or cannot keep up.
-    pub fn run(mut self) -> Result<Vec<Vec<Sample>>, PipelineError> {
+    pub fn run(mut self) -> Result<PipelineFrames, PipelineError> {
         let start = clock::now::<Monotonic>() + START_LEAD;
         self.scene.start().store(start.as_nanos(), Ordering::Release);
         let length = self.scene.graph.period.saturating_mul(self.scene.frames as u64);
         self.wait_for(State::Done, START_LEAD + length + PATIENCE, LOOK_AT_FRAMES)?;
-        Ok(self.scene.spans(start))
+        let sum = |of: usize| {
+            let words = (0..self.processes.len()).map(|process| self.scene.used(process, of));
+            Nanos::from_nanos(words.map(|word| word.load(Ordering::Acquire)).sum())
+        };
+        Ok(PipelineFrames { stages: self.scene.spans(start), ran: sum(RAN), waited: sum(WAITED) })
     }
 
     /// Waits until all processes have this state or a later one; looks at them after each `pause`.
@@ -181,6 +188,24 @@ impl<'g> RunningPipeline<'g> {
     }
 }
 
+/// What the processes did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PipelineFrames {
+    /// For each stage, when it began (`due`) and ended (`came`) in each frame, since the first frame
+    /// was due.
+    pub stages: Vec<Vec<Sample>>,
+    /// The CPU time of all processes in all frames, those before the first that counts included.
+    pub ran: Nanos,
+    /// How long they waited for a CPU meanwhile; zero if the kernel does not count it.
+    pub waited: Nanos,
+}
+
+/// What a process notes of its scheduling: the words after its state.
+const RAN: usize = 0;
+const WAITED: usize = 1;
+/// The words of a process: its state, and what it notes.
+const PROCESS_WORDS: usize = 3;
+
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -217,7 +242,8 @@ impl State {
 struct Scene<'g> {
     graph: &'g Graph,
     frames: usize,
-    /// The start, the states, the frames handed over, and the beginning and end of each stage.
+    /// The start, the words of the processes, the frames handed over, and the beginning and end of
+    /// each stage.
     words: SharedWords,
     hand_overs: Vec<HandOver>,
 }
@@ -230,7 +256,7 @@ struct HandOver {
 }
 
 impl<'g> Scene<'g> {
-    fn new(graph: &'g Graph, frames: usize) -> Result<Self, SysError> {
+    fn new(graph: &'g Graph, frames: usize) -> Result<Self, PipelineError> {
         let mut hand_overs = Vec::new();
         for (to, stage) in graph.stages.iter().enumerate() {
             for link in &stage.after {
@@ -241,7 +267,8 @@ impl<'g> Scene<'g> {
             }
         }
         let spans = 2 * frames * graph.stages.len();
-        let words = SharedWords::create(1 + graph.processes.len() + hand_overs.len() + spans)?;
+        let noted = PROCESS_WORDS * graph.processes.len();
+        let words = SharedWords::create(1 + noted + hand_overs.len() + spans)?;
         Ok(Self { graph, frames, words, hand_overs })
     }
 
@@ -254,7 +281,12 @@ impl<'g> Scene<'g> {
     }
 
     fn state(&self, process: usize) -> &AtomicU64 {
-        self.word(1 + process)
+        self.word(1 + PROCESS_WORDS * process)
+    }
+
+    /// What a process noted of its scheduling: [`RAN`] or [`WAITED`].
+    fn used(&self, process: usize, of: usize) -> &AtomicU64 {
+        self.word(2 + PROCESS_WORDS * process + of)
     }
 
     fn name_of(&self, process: usize) -> String {
@@ -263,12 +295,13 @@ impl<'g> Scene<'g> {
 
     /// How many frames were handed over.
     fn handed(&self, hand_over: usize) -> &AtomicU64 {
-        self.word(1 + self.graph.processes.len() + hand_over)
+        self.word(1 + PROCESS_WORDS * self.graph.processes.len() + hand_over)
     }
 
     /// When a stage of a frame began, and ended in the word after it.
     fn span(&self, frame: usize, stage: usize) -> usize {
-        let first = 1 + self.graph.processes.len() + self.hand_overs.len();
+        let noted = PROCESS_WORDS * self.graph.processes.len();
+        let first = 1 + noted + self.hand_overs.len();
         first + 2 * (frame * self.graph.stages.len() + stage)
     }
 
@@ -288,11 +321,12 @@ impl<'g> Scene<'g> {
     }
 }
 
-fn doorbell(operation: Word) -> Result<Box<dyn Doorbell>, SysError> {
+fn doorbell(operation: Word) -> Result<Box<dyn Doorbell>, PipelineError> {
     Ok(match operation {
+        Word::Pipe => Box::new(PipePair::new()?),
         Word::Futex => Box::new(FutexPair::new()?),
         Word::Eventfd => Box::new(EventfdPair::new()?),
-        _ => Box::new(PipePair::new()?),
+        other => return Err(PipelineError::HandOver(other)),
     })
 }
 
@@ -344,8 +378,10 @@ impl Player<'_> {
         }
         // What is refused was refused to the measured operations too, and reported there.
         preparation.finish()?;
+        let mut record = SchedulingRecord::open(self.cpu);
         self.note(State::Ready);
         let start = self.wait_for_start()?;
+        let before = (clock::thread_cpu_time(), record.read()[0].waited);
         for frame in 0..self.scene.frames {
             let due = start + self.scene.graph.period.saturating_mul(frame as u64);
             for part in &mut parts {
@@ -355,8 +391,14 @@ impl Player<'_> {
                 self.work(part, frame)?;
             }
             for (operation, _) in parts.iter_mut().flat_map(|part| &mut part.steps) {
-                operation.prepare()?;
+                prepare(operation.as_mut())?;
             }
+        }
+        let ran = clock::thread_cpu_time().saturating_sub(before.0);
+        let waited = record.read()[0].waited.zip(before.1);
+        let waited = waited.map_or(Nanos::ZERO, |(after, before)| after.saturating_sub(before));
+        for (of, time) in [(RAN, ran), (WAITED, waited)] {
+            self.scene.used(self.number, of).store(time.as_nanos(), Ordering::Release);
         }
         Ok(State::Done)
     }
@@ -391,7 +433,7 @@ impl Player<'_> {
         let steps = self.operations(stage).zip(sites).map(|(cost, site)| {
             let opened = operations::open(cost, site, self.cpu, &cpus);
             let mut operation = opened.map_err(errno_of)?;
-            operation.prepare()?;
+            prepare(operation.as_mut())?;
             Ok((operation, cost.per_sample()))
         });
         let hand_overs = |of: fn(&HandOver) -> usize| {
@@ -454,6 +496,15 @@ impl Player<'_> {
     }
 }
 
+/// Prepares an operation for the next frame.
+fn prepare(operation: &mut dyn Operation) -> Result<(), SysError> {
+    // A pass over a cold file has ended.
+    if operation.left() == Some(0) {
+        operation.prepare_batch().map_err(errno_of)?;
+    }
+    operation.prepare()
+}
+
 /// The error number of what cannot be measured: only numbers pass between the processes.
 fn errno_of(error: Unmeasurable) -> SysError {
     match error {
@@ -511,7 +562,9 @@ mod tests {
     #[test]
     fn each_stage_begins_when_those_before_it_have_ended() {
         let graph = Pipeline::parse(FORK).unwrap().graph(&Layer::default()).unwrap();
-        let spans = RunningPipeline::start(&graph, 50).unwrap().run().unwrap();
+        let found = RunningPipeline::start(&graph, 50).unwrap().run().unwrap();
+        let spans = found.stages;
+        assert!(found.ran > Nanos::ZERO);
         assert_eq!(spans.iter().map(Vec::len).collect::<Vec<_>>(), [50; 5]);
         check_order(&graph, &spans);
         // The first stage of a frame never begins before the frame is due.

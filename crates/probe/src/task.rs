@@ -14,7 +14,7 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::probe::{Probe, TimerProbe};
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult, TimerInterrupts};
-use tactus_model::sample::SampleBlock;
+use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_permission::{Asked, Refusal, diagnose};
 use tactus_prepare::{Preparation, Prepared, rehearse, touch_stack};
@@ -28,11 +28,12 @@ use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
 use crate::interrupted::Program;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
+use crate::midi::{self, MidiError};
 use crate::net::{Bursts, NetError, Site};
 use crate::operations::{self, Bench, Repetition, Unmeasurable};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
-use crate::timer::{SampleMemory, TakenSamples};
+use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
 /// What a task has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -201,6 +202,15 @@ impl From<Unmeasurable> for Unable {
     }
 }
 
+impl From<MidiError> for Unable {
+    fn from(error: MidiError) -> Self {
+        match error {
+            MidiError::System(error) => Self::from(error),
+            MidiError::Server(_) => Self { reason: error.to_string(), hint: None },
+        }
+    }
+}
+
 impl From<NetError> for Unable {
     fn from(error: NetError) -> Self {
         match error {
@@ -218,10 +228,21 @@ impl From<NetError> for Unable {
     }
 }
 
-/// Where the loop stores its samples.
-enum Destination {
+/// Where samples are stored.
+pub(crate) enum Destination {
+    /// In memory that is evaluated after the window.
     Memory(SampleMemory),
+    /// In a ring that is read meanwhile.
     Ring(RingWriter),
+}
+
+impl SampleSink for Destination {
+    fn keep(&mut self, sample: Sample) -> bool {
+        match self {
+            Self::Memory(memory) => memory.keep(sample),
+            Self::Ring(ring) => ring.keep(sample),
+        }
+    }
 }
 
 struct Task<'a> {
@@ -277,6 +298,9 @@ impl<'a> Task<'a> {
             Probe::Sort(sort) => Course::Sorts(Sorts::new(sort, request.cell.duration)),
             Probe::Net(net) => Course::Bursts(Bursts::new(net, request.cell.duration)),
             Probe::Cost(cost) => Course::Operations(Repetition::new(cost, request.cell.duration)),
+            Probe::Midi(_) => {
+                Course::Messages(Schedule::of_task(&request.cell, request.task, request.seed))
+            }
         };
         Self { request, probe, course }
     }
@@ -286,6 +310,7 @@ impl<'a> Task<'a> {
         let usual = sched::get()?;
         // Before the thread has its policy, which its helpers do not share.
         let (mut site, refused) = self.open_site()?.unzip();
+        let (mut port, of_receiver) = self.open_port()?.unzip();
         let cpus = self.cpus_of_cell()?;
         let prepared = self.prepare_operation()?;
         let missing = prepared.shortfalls();
@@ -310,14 +335,23 @@ impl<'a> Task<'a> {
         }
         let Prepared { granted, mut shortfalls } = preparation.finish()?;
         shortfalls.extend(refused.into_iter().flatten().chain(missing));
+        shortfalls.extend(of_receiver.flatten());
         line.send(TaskMessage::Ready { shortfalls, cost, thread: thread::current_id() });
 
         let Some(Command::Start { at }) = line.receive() else { return Ok(()) };
+        // A receiver stores the samples of messages.
+        let destination = match (&mut port, &self.course) {
+            (Some(port), Course::Messages(schedule)) => {
+                port.begin(at, schedule.clone(), destination);
+                None
+            }
+            _ => Some(destination),
+        };
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
         let interrupts = self.count_interrupts();
         let before = usage::of_this_thread()?;
         let mut course = self.course.clone();
-        if matches!(destination, Destination::Memory(_)) {
+        if matches!(destination, Some(Destination::Memory(_))) {
             // On a busy machine, the task may get its CPU only after the window has opened. Nobody
             // slept for the due times before that. A viewer of rings follows the whole schedule.
             let late = facility::now(self.probe.clock).saturating_sub(at);
@@ -325,27 +359,31 @@ impl<'a> Task<'a> {
         }
         let (mut sent, mut batches, mut clock) = (None, Vec::new(), None);
         let taken = match (destination, course.clone(), &mut site) {
-            (Destination::Ring(mut ring), Course::Wakeups(schedule), _) => {
+            (None, _, _) | (_, Course::Messages(_), _) => {
+                port.iter_mut().try_for_each(|port| facility.deliver(port))?;
+                None
+            }
+            (Some(Destination::Ring(mut ring)), Course::Wakeups(schedule), _) => {
                 facility.measure_live(schedule, at, &mut ring)?;
                 None
             }
-            (Destination::Ring(_), Course::Frames(_), _) => {
+            (Some(Destination::Ring(_)), Course::Frames(_), _) => {
                 return Err(Unable::players_are_judged_later());
             }
-            (Destination::Ring(_), Course::Sorts(_), _) => {
+            (Some(Destination::Ring(_)), Course::Sorts(_), _) => {
                 return Err(Unable::durations_are_not_watched("sorts"));
             }
-            (Destination::Ring(_), Course::Operations(_), _) => {
+            (Some(Destination::Ring(_)), Course::Operations(_), _) => {
                 return Err(Unable::durations_are_not_watched("operations"));
             }
-            (Destination::Ring(_), Course::Bursts(_), _) => {
+            (Some(Destination::Ring(_)), Course::Bursts(_), _) => {
                 return Err(Unable::senders_are_not_watched());
             }
-            (Destination::Memory(_), Course::Bursts(_), Some(site)) => {
+            (Some(Destination::Memory(_)), Course::Bursts(_), Some(site)) => {
                 sent = Some(facility.send(site, at)?);
                 None
             }
-            (Destination::Memory(memory), Course::Operations(_), _) => match &mut bench {
+            (Some(Destination::Memory(memory)), Course::Operations(_), _) => match &mut bench {
                 Some(bench) => {
                     let repeated = facility.repeat(bench, at, memory)?;
                     (batches, clock) = (repeated.batches, repeated.clock);
@@ -353,7 +391,9 @@ impl<'a> Task<'a> {
                 }
                 None => None,
             },
-            (Destination::Memory(memory), course, _) => Some(facility.measure(course, at, memory)?),
+            (Some(Destination::Memory(memory)), course, _) => {
+                Some(facility.measure(course, at, memory)?)
+            }
         };
         let used = usage::difference(before, usage::of_this_thread()?);
         let timer_interrupts = interrupts.and_then(|count| count.since(self.request.cpu));
@@ -369,9 +409,12 @@ impl<'a> Task<'a> {
         let _ = sched::set(usual);
         let delivered = site.zip(sent).map(|(site, sent)| site.delivered(sent, at)).transpose()?;
         let (delivered, use_over_time) = delivered.unzip();
+        let (received, messages) = port.map(midi::Site::received).transpose()?.flatten().unzip();
         line.send(TaskMessage::Measured);
 
-        let (Some(Command::Evaluate), Some(taken)) = (line.receive(), taken.or(delivered)) else {
+        let (Some(Command::Evaluate), Some(taken)) =
+            (line.receive(), taken.or(delivered).or(received))
+        else {
             return Ok(());
         };
         let taken = match &course {
@@ -389,6 +432,7 @@ impl<'a> Task<'a> {
             batches,
             clock,
             timer_interrupts,
+            messages,
             dirt: self.probe.dirt,
         };
         let result = Box::new(evaluate::task_result(found, course, &taken));
@@ -409,6 +453,14 @@ impl<'a> Task<'a> {
         let window = self.request.cell.duration;
         let net = self.request.cell.probe.net();
         Ok(net.map(|net| Site::open(net, window)).transpose()?)
+    }
+
+    /// What an output thread needs besides its loop, and what of it was not granted.
+    fn open_port(&self) -> Result<Option<(midi::Site, Option<Shortfall>)>, Unable> {
+        let TaskRequest { cell, cpu, .. } = self.request;
+        let cpus = std::iter::once(*cpu).collect();
+        let open = |midi| midi::Site::open(midi, cell.duration, cell.policy.scheduling, &cpus);
+        Ok(cell.probe.midi().map(open).transpose()?)
     }
 
     /// The CPUs that the task may use: its own, or all of the cell for a sender, since the kernel

@@ -312,3 +312,26 @@ fn needs_root_every_burst_is_delivered_or_missed() {
         assert!(samples.count() > 0, "{path}: nothing arrived");
     }
 }
+
+#[test]
+fn every_message_is_delivered_or_missed_and_compared_with_its_receipt() {
+    for (ahead, sleep) in [("0s", "nanosleep"), ("50ms", "timerfd"), ("1s", "nanosleep")] {
+        let cell = cell(&format!(
+            "probe = \"midi\"\nmessage-rate = 200\nmessage-ahead = \"{ahead}\"\nsleep = \"{sleep}\"\n\
+             duration = \"100ms\""
+        ));
+        let measured = measure(&cell).unwrap_or_else(|error| panic!("{ahead}: {error}"));
+        let [task] = &measured.outcome.tasks[..] else { panic!("{ahead}: one output thread") };
+        assert_eq!(task.accounting.intended, 20, "{ahead}");
+        assert!(task.accounting.balances());
+        assert_eq!(task.accounting.missed, 0, "{ahead}: a line loses nothing");
+        let samples: Vec<_> =
+            measured.samples.iter().flat_map(|(_, samples)| samples.clone()).collect();
+        assert!(samples.iter().all(|sample| sample.came > sample.due), "{ahead}");
+        assert!(samples.is_sorted_by_key(|sample| sample.came), "{ahead}");
+        let found = task.messages.as_ref().unwrap();
+        assert_eq!((found.intervals.count, found.receiver.count), (19, 20), "{ahead}");
+        let longest = samples.iter().map(|sample| sample.latency()).max().unwrap();
+        assert!(found.receiver.max <= longest, "{ahead}: written before its time");
+    }
+}

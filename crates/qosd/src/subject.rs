@@ -154,5 +154,5 @@ fn read(name: &'static str, path: String) -> Result<String, SysError> {
     // A thread's name is in some of these files, with any bytes.
     fs::read(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .map_err(|error| SysError::new(name, Errno::from_io_error(&error).unwrap_or(Errno::IO)))
+        .map_err(SysError::of_io(name))
 }

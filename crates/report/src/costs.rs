@@ -119,30 +119,30 @@ fn probe<'r>(run: &'r Run, row: &CostRow) -> Option<(&'r Cell, &'r CostProbe)> {
 /// it stays on one. The load, the policy and the kernel stand there if the run has several.
 pub(crate) fn name(run: &Run, row: &CostRow) -> String {
     let Some((cell, cost)) = probe(run, row) else { return String::new() };
-    let takes = |setting: &str| cost.operation.takes(setting);
+    let takes = |parameter: Parameter| cost.operation.takes(parameter);
     let mut parts = vec![cost.operation.to_string()];
-    if takes("size") {
+    if takes(Parameter::Size) {
         parts[0].push_str(&format!(" {}", cost.size));
     }
-    if takes("read-clock") {
+    if takes(Parameter::ReadClock) {
         parts[0].push_str(&format!(" {}", cost.read_clock));
     }
-    if takes("sleep") {
+    if takes(Parameter::Sleep) {
         parts[0].push_str(&format!(" {}", cost.timer.sleep));
         if cost.timer.clock != ClockName::Monotonic {
             parts.push(cost.timer.clock.to_string());
         }
     }
-    if takes("pages") && cost.pages == Pages::Huge {
+    if takes(Parameter::Pages) && cost.pages == Pages::Huge {
         parts.push("huge pages".to_owned());
     }
-    if takes("partner") {
+    if takes(Parameter::Partner) {
         parts.push(cost.partner.to_string());
     }
-    if takes("partner-cpu") && cost.partner_cpu == PartnerCpu::Other {
+    if takes(Parameter::PartnerCpu) && cost.partner_cpu == PartnerCpu::Other {
         parts.push("other CPU".to_owned());
     }
-    if takes("working-set") && cost.working_set.get() > 0 {
+    if takes(Parameter::WorkingSet) && cost.working_set.get() > 0 {
         parts.push(format!("reads {}", cost.working_set));
     }
     parts.extend(of_messages(cost));
@@ -154,7 +154,7 @@ pub(crate) fn name(run: &Run, row: &CostRow) -> String {
 /// What distinguishes messages that not both sides touch, that have fresh buffers, or whose sides
 /// spin; empty for other operations.
 fn of_messages(cost: &CostProbe) -> Vec<String> {
-    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let takes = |parameter: Parameter| cost.operation.takes(parameter);
     let touched = match cost.touch {
         Touch::None => Some("untouched"),
         Touch::Write => Some("written only"),
@@ -175,7 +175,7 @@ fn of_messages(cost: &CostProbe) -> Vec<String> {
 
 /// What is read, and how, or what is drawn.
 fn source(cost: &CostProbe) -> Vec<String> {
-    let takes = |parameter: Parameter| cost.operation.takes(parameter.word());
+    let takes = |parameter: Parameter| cost.operation.takes(parameter);
     let file = &cost.file;
     let parts = [
         takes(Parameter::Image).then(|| cost.image.to_string()),
@@ -189,17 +189,17 @@ fn source(cost: &CostProbe) -> Vec<String> {
 }
 
 /// The values of the axes that are not settings of operations, where they differ from those of the
-/// first cell.
+/// first cell with the same probe.
 fn axes(run: &Run, cell: &Cell) -> Vec<String> {
-    let cells = &run.header.plan.cells;
+    let mut cells = run.header.plan.cells.iter();
+    let first = cells.find(|other| other.probe.kind() == cell.probe.kind());
     let texts: [fn(&Cell) -> String; 4] = [
         |cell| cell.load.load.to_string(),
         |cell| cell.policy.scheduling.to_string(),
-        |cell| cell.policy.cpus.to_string(),
+        |cell| format!("CPUs {}", cell.policy.cpus),
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
-    let differs =
-        |of: &&fn(&Cell) -> String| cells.first().is_some_and(|first| of(first) != of(cell));
+    let differs = |of: &&fn(&Cell) -> String| first.is_some_and(|first| of(first) != of(cell));
     texts.iter().filter(differs).map(|of| of(cell)).collect()
 }
 
@@ -228,6 +228,14 @@ fn percent(share: f64) -> String {
 fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
     let optional = |value: Option<f64>| value.map_or_else(|| Entry::text("–"), entry);
     let has_rate = rows.iter().any(|row| row.moved.is_some());
+    let (typical, meaning) = match rows.iter().any(|row| is_read_ahead(run, row)) {
+        true => (
+            "typical",
+            "the median over processes: of cold files, of the time per block of whole passes; of \
+             others, of the median of each one's batches",
+        ),
+        false => ("median", "the median over processes of the median of each one's batches"),
+    };
     let mut columns = vec![
         Column::names("operation", rows, |row| Entry::text(name(run, row))),
         Column::names("one is a", rows, |row| Entry::text(row.unit)).dispensable(5),
@@ -235,31 +243,27 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
             .grouped("floor")
             .meaning("the shortest sample"),
         Column::of("p10", rows, |row| entry(row.cost.p10_ns)).grouped("floor").dispensable(4),
-        Column::of("median", rows, |row| entry(row.cost.typical_ns))
-            .meaning("the median of the medians of batches of about a millisecond"),
+        Column::of(typical, rows, |row| entry(row.cost.typical_ns)).meaning(meaning),
         Column::of("95 % interval", rows, |row| {
-            let text = row
-                .cost
-                .interval
-                .map(|interval| format!("{} – {}", cost(interval.low_ns), cost(interval.high_ns)));
-            Entry::optional(text)
+            let ends = row.cost.interval.map(|ends| ends.map(cost));
+            Entry::optional(ends.map(|[low, high]| format!("{low} – {high}")))
         })
-        .meaning("of the median, over processes and batches")
+        .meaning("over processes, and batches within them")
         .dispensable(1),
         Column::of("p99", rows, |row| optional(row.cost.p99_ns))
             .meaning("of samples; a sample of a cheap operation is the mean of many"),
     ];
     if waits(rows) {
         let cpu = Column::of("CPU time", rows, |row| optional(row.cost.cpu_ns));
-        let meaning =
-            "CPU time of an operation, of both sides if it has two: the median of batches";
+        let meaning = "CPU time of an operation, of both sides if it has two: its median";
         columns.push(cpu.meaning(meaning).dispensable(3));
     }
     if has_rate {
-        columns.push(
-            Column::of("rate", rows, |row| rate(row))
-                .meaning("bytes of a block per median; of a file, per mean"),
-        );
+        columns.push(Column::of("rate", rows, |row| rate(row)).meaning(if typical == "median" {
+            "bytes per median"
+        } else {
+            "bytes per typical time"
+        }));
     }
     if rows.iter().any(|row| row.cost.used_ns.is_some()) {
         let used = Column::of("CPU used", rows, |row| optional(row.cost.used_ns));
@@ -278,6 +282,11 @@ fn columns(run: &Run, rows: &[&CostRow]) -> Vec<Column> {
         .dispensable(3),
     ]);
     columns
+}
+
+/// Whether the row is one of a file that is read ahead, whose typical cost is not a median.
+fn is_read_ahead(run: &Run, row: &CostRow) -> bool {
+    probe(run, row).is_some_and(|(_, cost)| cost.is_read_ahead())
 }
 
 /// Whether an operation of these waits, so that its CPU time is not its duration.
@@ -337,7 +346,7 @@ fn address_space(costs: &RunCosts) -> Option<String> {
     let operation = thread.operation()?;
     let [one, two] = [thread, process].map(|row| cost(row.cost.typical_ns));
     let between = format!("threads of one process {one}, of two {two}");
-    Some(match found.is_found && found.ratio > 1.0 {
+    Some(match found.is_found && found.ratio.value > 1.0 {
         true => format!(
             "Changing the address space adds {} to a round trip by {operation} ({between}).",
             cost(found.added_ns.value)
@@ -352,15 +361,25 @@ fn address_space(costs: &RunCosts) -> Option<String> {
 /// How much more fresh memory costs than memory that is used again.
 fn fresh_pages(costs: &RunCosts) -> Option<String> {
     let (found, [recycled, fresh]) = change(costs, "operation", Operation::FirstTouch.word())?;
-    (found.is_found && found.ratio >= 2.0).then_some(())?;
-    Some(format!(
-        "Touching fresh memory costs {:.0} times as much as touching memory that is used again \
-         ({}: {} against {}). fix: reuse buffers.",
-        found.ratio,
-        fresh.settings.get("size")?,
-        cost(fresh.cost.typical_ns),
-        cost(recycled.cost.typical_ns)
-    ))
+    let size = fresh.settings.get("size")?;
+    let [new, used] = [fresh, recycled].map(|row| cost(row.cost.typical_ns));
+    let costs = format!("{size}: {new} against {used}");
+    let [low, high] = match found.ratio.interval {
+        Some(ends) if found.is_found => ends,
+        _ => {
+            return Some(format!(
+                "Whether fresh memory costs more than memory that is used again cannot be decided \
+                 here ({costs}). fix: more --rounds, or a quieter machine."
+            ));
+        }
+    };
+    (found.ratio.value >= 2.0).then(|| {
+        format!(
+            "Touching fresh memory costs {:.0} times as much as touching memory that is used again \
+             (95{THIN_SPACE}% interval {low:.0} to {high:.0}; {costs}). fix: reuse buffers.",
+            found.ratio.value
+        )
+    })
 }
 
 /// What limits the figures.
@@ -368,22 +387,24 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
     let sum = |of: fn(&Contamination) -> usize| -> u64 {
         costs.rows.iter().map(|row| of(&row.cost.contamination) as u64).sum()
     };
-    let [all, any, stolen, foreign, waited] = [
+    let [all, any, stolen, foreign, waited, partner] = [
         sum(|counts| counts.batches),
         sum(|counts| counts.contaminated),
         sum(|counts| counts.stolen),
         sum(|counts| counts.foreign),
         sum(|counts| counts.waited),
+        sum(|counts| counts.at_partner),
     ];
     let contaminated = (any > 0).then(|| {
         format!(
-            "Contaminated batches: {} of {} (steal time {}, others on the CPU {}, waits for the CPU {}). They count \
-             in all figures; --json has the medians without them.",
+            "Contaminated batches: {} of {} (steal time {}, others on the CPU {}, waits for the CPU {}, any of \
+             these on the CPU of a partner {}). They count in all figures; --json has the medians without them.",
             format::count(any),
             format::count(all),
             format::count(stolen),
             format::count(foreign),
-            format::count(waited)
+            format::count(waited),
+            format::count(partner)
         )
     });
     let facts = &run.header.facts_before;
@@ -415,8 +436,9 @@ fn notes(run: &Run, costs: &RunCosts) -> Vec<String> {
          --load compute:cpus"
             .to_owned()
     });
-    let explained = "The floor is the shortest sample, the median that of batches of a millisecond, with \
-        its interval over processes and batches. A round trip has two \
+    let explained = "The floor is the shortest sample. The median is that over processes of the median of \
+        each one's batches, of about a millisecond; its interval is over processes, and batches within \
+        them. A round trip has two \
          switches, on one CPU unless the name says otherwise. A message is half of a round trip of \
          equal messages. Rates are in decimal units; a copy counts its bytes once.";
     let emulated = (!costs.interrupts.is_empty()).then(|| interrupts::NOTE.to_owned());

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tactus_judge::kernels::{
     CellComparison, Decision, FigureComparison, GateOptions, KernelComparison, KernelSide, Kind,
-    Method, Seeds, Verdict, chance_in_words,
+    Seeds, Verdict, chance_in_words,
 };
 use tactus_model::format;
 use tactus_model::guest::EXACT_LIMITS;
@@ -84,10 +84,8 @@ fn columns(rows: &[Row<'_>]) -> Vec<Column> {
         Column::of("kernel", rows, |row| median(&row.figure.kernel)),
         Column::of("change", rows, |row| Entry::text(change(row.figure))),
         Column::names("verdict", rows, |row| Entry::text(verdict(row.figure))),
-        Column::of("baseline (all seeds)", rows, |row| range(row.figure, &row.figure.baseline))
-            .dispensable(2),
-        Column::of("kernel (all seeds)", rows, |row| range(row.figure, &row.figure.kernel))
-            .dispensable(1),
+        Column::of("baseline (all seeds)", rows, |row| range(&row.figure.baseline)).dispensable(2),
+        Column::of("kernel (all seeds)", rows, |row| range(&row.figure.kernel)).dispensable(1),
     ]
 }
 
@@ -101,12 +99,10 @@ fn median(seeds: &Seeds) -> Entry {
 }
 
 /// The range over all seeds, if they differ.
-fn range(figure: &FigureComparison, seeds: &Seeds) -> Entry {
-    match figure.method {
-        Method::Exact => Entry::empty(),
-        Method::Ranks { .. } => {
-            Entry::text(format!("{}–{}", count(seeds.least), count(seeds.greatest)))
-        }
+fn range(seeds: &Seeds) -> Entry {
+    match seeds.range() {
+        None => Entry::empty(),
+        Some([least, greatest]) => Entry::text(format!("{}–{}", count(least), count(greatest))),
     }
 }
 
@@ -123,11 +119,9 @@ fn verdict(figure: &FigureComparison) -> String {
         (Verdict::Greater | Verdict::Less, _) => figure.verdict.words().to_uppercase(),
         _ => figure.verdict.words().to_owned(),
     };
-    match figure.method {
-        Method::Exact => format!("{words}, in every seed"),
-        Method::Ranks { adjusted_chance, .. } => {
-            format!("{words}, {}", chance_in_words(adjusted_chance))
-        }
+    match figure.verdict {
+        Verdict::Same => format!("{words}, in every seed"),
+        _ => format!("{words}, {}", chance_in_words(figure.adjusted_chance)),
     }
 }
 
@@ -161,20 +155,12 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
         words.push(format!("Less: {}.", less.join("; ")));
     }
     let mut rule = format!(
-        "A figure that is the same in every seed counts as different if it changes by more than {} instructions.",
-        comparison.allowance
+        "A figure counts as different if it changes by more than {} instructions and the ranks of its \
+         seeds show it, {} together, with a false alarm rate of at most {}%.",
+        comparison.allowance,
+        format::counted(rows(comparison).len() as u64, "figure"),
+        comparison.false_alarms * 100.0
     );
-    let by_ranks =
-        rows(comparison).iter().filter(|row| row.figure.method != Method::Exact).count() as u64;
-    if by_ranks > 0 {
-        let _ = write!(
-            rule,
-            " Figures that vary with the seed are compared by rank, {} together, with a false alarm rate of \
-             at most {}%.",
-            format::counted(by_ranks, "figure"),
-            comparison.false_alarms * 100.0
-        );
-    }
     if !rows(comparison).iter().any(|row| row.figure.kind == Kind::Tail) {
         rule.push_str(" Tails were not compared.");
     }
@@ -195,11 +181,19 @@ mod tests {
     fn figure(
         figure: Figure,
         [baseline, kernel]: [Seeds; 2],
-        method: Method,
+        adjusted_chance: f64,
         verdict: Verdict,
     ) -> FigureComparison {
-        let allowed = Allowance::DEFAULT.of(baseline.median);
-        FigureComparison { figure, kind: figure.kind(), baseline, kernel, allowed, method, verdict }
+        FigureComparison {
+            figure,
+            kind: figure.kind(),
+            baseline,
+            kernel,
+            allowed: Allowance::DEFAULT.of(baseline.median),
+            chance: adjusted_chance / 5.0,
+            adjusted_chance,
+            verdict,
+        }
     }
 
     fn side(kernel: &str) -> KernelSide {
@@ -211,7 +205,6 @@ mod tests {
     }
 
     fn comparison() -> KernelComparison {
-        let ranks = |adjusted_chance| Method::Ranks { chance: 0.0002, adjusted_chance };
         let exact = |value| [seeds(value, value, value); 2];
         let tails = [seeds(4000.0, 5012.0, 9800.0), seeds(9100.0, 14_000.0, 40_210.0)];
         let longer = [seeds(386.0, 386.0, 387.0), seeds(471.0, 471.0, 471.0)];
@@ -234,12 +227,12 @@ mod tests {
                 cell(
                     "idle",
                     vec![
-                        figure(Figure::ShortestWakeup, exact(3517.0), Method::Exact, Verdict::Same),
-                        figure(Figure::Interrupts, shorter, Method::Exact, Verdict::Less),
+                        figure(Figure::ShortestWakeup, exact(3517.0), 1.0, Verdict::Same),
+                        figure(Figure::Interrupts, shorter, 0.0001, Verdict::Less),
                         figure(
                             Figure::LongestWakeup,
                             [tails[0]; 2],
-                            ranks(0.61),
+                            0.61,
                             Verdict::NoDifferenceFound,
                         ),
                     ],
@@ -247,8 +240,8 @@ mod tests {
                 cell(
                     "syscall",
                     vec![
-                        figure(Figure::Operation, longer, Method::Exact, Verdict::Greater),
-                        figure(Figure::NinetyNine, tails, ranks(0.0024), Verdict::Greater),
+                        figure(Figure::Operation, longer, 0.0001, Verdict::Greater),
+                        figure(Figure::NinetyNine, tails, 0.0024, Verdict::Greater),
                     ],
                 ),
                 CellComparison {
@@ -266,7 +259,8 @@ mod tests {
             kernel_gate_text(&comparison(), &GateOptions::default(), &TableOptions::of_width(140));
         for part in [
             "baseline: debian-cloud, Linux 6.1.0-56-cloud-amd64, sha256 2ce3a2b8ebf0b0ba…",
-            "GREATER, in every seed",
+            "the same, in every seed",
+            "GREATER, p = 0.002",
             "no difference found, p = 0.610",
             "pagefault: not compared: the guest ended before its cell did",
             "Fail: debian-cloud:slub_debug=FZP differs from debian-cloud.",

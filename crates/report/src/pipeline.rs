@@ -1,12 +1,13 @@
 //! The predicted time of a frame of a pipeline, as text and as a page.
 
+mod sentences;
+
 use askama::Template;
 use tactus_model::time::Nanos;
-use tactus_pipeline::{
-    Cause, Chance, Comparison, Effect, Estimate, Graph, PartCompared, Prediction,
-};
+use tactus_pipeline::{Comparison, Effect, Estimate, Graph, PartFigures, Prediction};
 use tactus_stats::PercentileAxis;
 
+use self::sentences::{causes, findings, notes};
 use crate::format::{self, THIN_SPACE};
 use crate::page::ReportError;
 use crate::page::frame::{Frame, written};
@@ -107,7 +108,7 @@ fn sections(modelled: &Modelled<'_>) -> Vec<Section> {
         },
         Section {
             heading: "Parts of a frame",
-            about: "The quantiles of parts do not add up to those of frames.",
+            about: "The quantiles of parts do not add up to those of frames; their shares of the frames near p99 do.",
             columns: parts(modelled),
         },
         Section {
@@ -116,72 +117,6 @@ fn sections(modelled: &Modelled<'_>) -> Vec<Section> {
             columns: improvements(modelled.prediction),
         },
     ]
-}
-
-/// The sentences above the tables.
-fn findings(modelled: &Modelled<'_>) -> Vec<String> {
-    let Modelled { graph, prediction, comparison, .. } = modelled;
-    let [p50, p99] = [0.5, 0.99].map(|quantile| {
-        prediction.quantile(quantile).map_or_else(|| "unknown".to_owned(), |one| latency(one.value))
-    });
-    let headline = format!(
-        "A frame takes {p50} in the median and {p99} at p99, of a budget of {}; {}.",
-        latency(graph.budget),
-        chance(&prediction.miss, ["misses", "miss"]),
-    );
-    let measured = comparison.map(|comparison| {
-        let errors: Vec<String> = comparison
-            .quantiles
-            .iter()
-            .filter(|one| [0.5, 0.99].contains(&one.quantile))
-            .map(|one| format!("{} at {}", signed(one.error), format::percentile(one.quantile)))
-            .collect();
-        format!(
-            "Over {} of the real pipeline, the prediction is off by {}; {}.",
-            format::counted(comparison.frames as u64, "frame"),
-            errors.join(" and "),
-            chance(&comparison.miss, ["missed", "missed"]),
-        )
-    });
-    let behind = prediction.busiest().filter(|busiest| busiest.share >= 1.0).map(|busiest| {
-        format!(
-            "warning: process `{}` needs {} of each period, so frames queue without end and their \
-             time depends on how long the pipeline runs. fix: a longer period, or less work",
-            busiest.process,
-            percent(busiest.share)
-        )
-    });
-    let first = prediction.improvements.first().map(|first| {
-        format!(
-            "Improve `{}` first. If it took half as long, p99 would be {} and the chance of a miss {}; \
-             without it, {} and {}.",
-            first.part,
-            latency(first.half.p99),
-            percent(first.half.miss),
-            latency(first.nothing.p99),
-            percent(first.nothing.miss),
-        )
-    });
-    let all = [Some(headline), measured, behind, first];
-    let warnings = modelled.warnings.iter().map(|text| format!("warning: {text}"));
-    all.into_iter().flatten().chain(warnings).collect()
-}
-
-/// A chance with its interval, or its bound: `0.31 % of frames miss the budget (95 %: 0.1 – 0.6 %)`.
-/// The verb is for one frame, and for several.
-fn chance(chance: &Chance, [one, several]: [&str; 2]) -> String {
-    match chance.unseen {
-        Some(bound) => format!(
-            "no frame {one} the budget (with 95{THIN_SPACE}% confidence, fewer than {} do)",
-            percent(bound.rate)
-        ),
-        None => format!(
-            "{} of frames {several} the budget (95{THIN_SPACE}%: {} – {})",
-            percent(chance.share),
-            percent(chance.low),
-            percent(chance.high)
-        ),
-    }
 }
 
 fn latency(time: Nanos) -> String {
@@ -238,19 +173,29 @@ fn quantiles(modelled: &Modelled<'_>) -> Vec<Column> {
 }
 
 fn parts(modelled: &Modelled<'_>) -> Vec<Column> {
-    let rows = &modelled.prediction.parts;
-    let mut columns = vec![
-        Column::names("part", rows, |row| Entry::text(row.name.clone())),
-        Column::of("p50", rows, |row| Entry::latency(Some(row.median))).grouped("predicted"),
-        Column::of("p99", rows, |row| Entry::latency(Some(row.p99))).grouped("predicted"),
-    ];
-    let Some(comparison) = modelled.comparison else { return columns };
-    let rows: &[PartCompared] = &comparison.parts;
-    columns.extend([
-        Column::of("p50", rows, |row| Entry::latency(Some(row.measured[0]))).grouped("measured"),
-        Column::of("p99", rows, |row| Entry::latency(Some(row.measured[1]))).grouped("measured"),
-    ]);
+    let predicted = &modelled.prediction.parts.parts;
+    let names = Column::names("part", predicted, |row| Entry::text(row.name.clone()));
+    let mut columns = vec![names];
+    columns.extend(figures("predicted", predicted));
+    if let Some(comparison) = modelled.comparison {
+        columns.extend(figures("measured", &comparison.parts.parts));
+    }
     columns
+}
+
+/// The figures of parts, below a heading of their own.
+fn figures(group: &'static str, rows: &[PartFigures]) -> impl Iterator<Item = Column> {
+    let of = |name, of: fn(&PartFigures) -> Nanos| {
+        Column::of(name, rows, move |row| Entry::latency(Some(of(row)))).grouped(group)
+    };
+    let shares = of("of p99", |row| row.of_p99);
+    [
+        of("p50", |row| row.median),
+        of("p99", |row| row.p99),
+        of("max", |row| row.max).dispensable(2),
+        shares.meaning("mean share of the frames near p99").dispensable(1),
+    ]
+    .into_iter()
 }
 
 fn improvements(prediction: &Prediction) -> Vec<Column> {
@@ -271,46 +216,6 @@ fn improvements(prediction: &Prediction) -> Vec<Column> {
     let half = columns_of("half as long", |row| &row.half);
     let nothing = columns_of("without it", |row| &row.nothing);
     names.into_iter().chain(half).chain(nothing).collect()
-}
-
-/// Why the real pipeline differs from its prediction.
-fn causes(modelled: &Modelled<'_>) -> Vec<String> {
-    let Some(comparison) = modelled.comparison else { return Vec::new() };
-    let of = |name: &str, causes: &[Cause]| match causes {
-        [] => format!("{name}: no part differs by 3{THIN_SPACE}% of it or more."),
-        causes => {
-            let words: Vec<String> = causes.iter().take(4).map(cause).collect();
-            format!("{name}, real less predicted, as shares of it: {}.", words.join("; "))
-        }
-    };
-    vec![of("Median", &comparison.median_causes), of("p99", &comparison.p99_causes)]
-}
-
-fn cause(cause: &Cause) -> String {
-    let share = signed(cause.share());
-    match cause {
-        Cause::Part { part, .. } => format!("`{part}` {share}"),
-        Cause::Dependence { .. } => format!(
-            "dependence of the parts {share} (against the same measured parts, each drawn alone)"
-        ),
-        Cause::Speed { .. } => {
-            format!("the machine's speed: a system call took {share} while the pipeline ran")
-        }
-        Cause::Steal { .. } => format!("steal time took {share} of the time of a CPU"),
-    }
-}
-
-/// What limits the figures.
-fn notes(modelled: &Modelled<'_>) -> Vec<String> {
-    let Prediction { samples, rounds, frames, seed, .. } = modelled.prediction;
-    vec![format!(
-        "Predicted from {} of each part in {}, drawn in stretches that keep their order, \
-         through {} frames in virtual time (seed {seed}). Rarer events than 1 in {} are not in it.",
-        format::counted(*samples as u64, "sample"),
-        format::counted(*rounds as u64, "round"),
-        format::count(*frames as u64),
-        format::count(*samples as u64),
-    )]
 }
 
 /// The distributions, with a line at the budget.
@@ -363,7 +268,7 @@ mod tests {
             };
             (0..3).map(span).collect()
         };
-        let measured = Measured { rounds: vec![(0..400).map(frame).collect(); 3] };
+        let measured = Measured { rounds: vec![(0..400).map(frame).collect(); 3], ended: 0 };
         Comparison::of(graph, prediction, &measured, &Conditions::default()).unwrap()
     }
 

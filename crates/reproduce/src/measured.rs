@@ -10,8 +10,9 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::frames::{FramesProbe, Tick, TickShift};
 use tactus_model::interrupted::Dirt;
 use tactus_model::kernel::GuestKernel;
+use tactus_model::midi::MidiProbe;
 use tactus_model::probe::ProbeKind;
-use tactus_model::result::{Measurement, TaskResult};
+use tactus_model::result::{Histogram, Measurement, TaskResult};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_stats::costs::CostSummary;
@@ -179,6 +180,7 @@ impl Measured {
         self.sorts(name, cell, measurements, facts);
         self.operation(name, cell, measurements);
         self.sender(name, cell, measurements);
+        self.messages(name, cell, measurements);
     }
 
     /// Adds the wakeups of a cell that found caches of this dirt.
@@ -218,6 +220,28 @@ impl Measured {
         }
     }
 
+    /// Adds the times between messages.
+    fn messages(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
+        let Some(interval) = cell.probe.midi().map(MidiProbe::interval) else { return };
+        let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
+        let [mut intervals, mut output, mut receiver, mut extra] =
+            [(); 4].map(|()| LatencyHistogram::new());
+        for found in tasks.filter_map(|task| task.messages.as_ref()) {
+            intervals.merge_record(&found.intervals);
+            output.merge_record(&found.output);
+            receiver.merge_record(&found.receiver);
+            extra.merge(&beyond(&found.intervals, interval));
+        }
+        for (measure, lengths) in [
+            (Measure::MessageInterval, intervals),
+            (Measure::ExtraDelay, extra),
+            (Measure::OutputDelay, output),
+            (Measure::ReceiverError, receiver),
+        ] {
+            self.put(measure, Transfers::Included, name, lengths);
+        }
+    }
+
     fn use_over_time(&mut self, name: &str, cell: &Cell, measurement: &Measurement) {
         let interval = cell.probe.timer().interval.mean();
         let used = measurement.tasks.first().map(|task| task.use_over_time.clone());
@@ -248,6 +272,11 @@ impl Measured {
             ProbeKind::Net => {
                 let all = summary.by_schedule;
                 return self.put(Measure::BurstDelivery, Transfers::Included, name, all);
+            }
+            // So do messages that were lost or not sent.
+            ProbeKind::Midi => {
+                let all = summary.by_schedule;
+                return self.put(Measure::MessageDelivery, Transfers::Included, name, all);
             }
         };
         self.put(measure, Transfers::Included, name, summary.per_wakeup);
@@ -287,8 +316,8 @@ impl Measured {
     fn operation(&mut self, name: &str, cell: &Cell, measurements: &[&Measurement]) {
         let Some(probe) = cell.probe.cost() else { return };
         let Some(cost) = CostSummary::of(probe, measurements, None) else { return };
-        let (family, moved) = (probe.operation.traits().family, probe.moved());
-        let rate = moved.and_then(|moved| cost.bytes_per_second(family, moved));
+        let moved = probe.moved();
+        let rate = moved.and_then(|moved| cost.bytes_per_second(moved));
         // All that was not idle, if that was counted.
         let cpu = cost.used_ns.or(cost.cpu_ns);
         let per_megabyte = cpu.zip(moved).map(|(cpu, moved)| cpu / moved.get() as f64 * 1e6);
@@ -301,7 +330,7 @@ impl Measured {
             (Statistic::Samples, Some(cost.samples as f64)),
             (Statistic::Min, Some(cost.min_ns)),
             (Statistic::Percentile(10.0), Some(cost.p10_ns)),
-            (Statistic::Median, Some(cost.typical_ns)),
+            (Statistic::Median, Some(cost.median_ns)),
             (Statistic::Percentile(99.0), cost.p99_ns),
             (Statistic::Max, Some(cost.max_ns)),
             (Statistic::Hop, hop),
@@ -509,6 +538,19 @@ impl Served {
             max: lengths.max().unwrap_or_default(),
         }
     }
+}
+
+/// By how much durations are longer than `length`; zero for those that are not. The greatest is
+/// exact.
+fn beyond(durations: &Histogram, length: Nanos) -> LatencyHistogram {
+    let mut excess = LatencyHistogram::new();
+    for (low, count) in &durations.buckets {
+        let is_last = durations.buckets.last().is_some_and(|(last, _)| last == low);
+        let longest = u64::from(is_last && *count > 0);
+        excess.record_n(low.saturating_sub(length), count - longest);
+        excess.record_n(durations.max.saturating_sub(length), longest);
+    }
+    excess
 }
 
 /// The statistics of the time billed and of the quanta missed by the ticks of a clock.

@@ -33,7 +33,7 @@ impl Measured {
         let samples = |count: usize| (Statistic::Samples, count as f64);
         let late = Statistic::Beyond(budget);
         put(PREDICTED, &[samples(prediction.samples), (late, prediction.miss.share)]);
-        let sum: Nanos = prediction.parts.iter().map(|part| part.median).sum();
+        let sum: Nanos = prediction.parts.parts.iter().map(|part| part.median).sum();
         put(SUM, &[samples(prediction.samples), (Statistic::Median, nanos(sum))]);
         for quantile in [0.5, 0.9, 0.99] {
             if let Some(predicted) = prediction.quantile(quantile) {
@@ -68,7 +68,7 @@ fn at(quantile: f64) -> Statistic {
 
 #[cfg(test)]
 mod tests {
-    use tactus_pipeline::{Chance, Compared, Estimate, PartFigures};
+    use tactus_pipeline::{Behind, Chance, Compared, Conditions, Estimate, PartFigures, Parts};
 
     use super::*;
     use crate::quantity::Transfers;
@@ -90,6 +90,7 @@ mod tests {
             name: name.to_owned(),
             median: Nanos::from_millis(2),
             p99: Nanos::from_millis(9),
+            ..PartFigures::default()
         };
         Prediction {
             frames: 1000,
@@ -98,7 +99,7 @@ mod tests {
             rounds: 6,
             quantiles: [5, 8, 20, 30].map(estimate).to_vec(),
             miss: chance(0.01),
-            parts: vec![part("read"), part("display")],
+            parts: Parts { parts: vec![part("read"), part("display")], ..Parts::default() },
             improvements: Vec::new(),
             processes: Vec::new(),
             curve: Vec::new(),
@@ -114,11 +115,13 @@ mod tests {
         };
         Comparison {
             frames: 300,
+            behind: Behind::default(),
             quantiles: vec![compared(0.5, 5, 6), compared(0.99, 20, 25)],
             miss: chance(0.02),
-            parts: Vec::new(),
+            parts: Parts::default(),
             median_causes: Vec::new(),
             p99_causes: Vec::new(),
+            conditions: Conditions::default(),
             curve: Vec::new(),
         }
     }

@@ -47,6 +47,18 @@ pub enum Measure {
     /// From the due time of a burst of packets to the kernel's stamp of its last packet at the
     /// receiver (Mercer, Zelenka and Rajkumar 1994, Figure 5).
     BurstDelivery,
+    /// From the due time of a MIDI message to its stamp at the receiver (Dannenberg and others 1993,
+    /// section 5).
+    MessageDelivery,
+    /// From the arrival of one message to that of the next (the same).
+    MessageInterval,
+    /// By how much that time was longer than the time between their due times (the same, Table 1).
+    ExtraDelay,
+    /// From the due time of a message to the beginning of the call that writes it.
+    OutputDelay,
+    /// From the beginning of the call that writes a message to its stamp: what the line and the
+    /// receiver add at most (the same).
+    ReceiverError,
 }
 
 impl Measure {
@@ -81,6 +93,11 @@ impl Measure {
             Self::OperationCost => &[Samples, Min, Median, Percentile(99.0)],
             Self::FrameTime => &[Samples, Median, Percentile(90.0), Percentile(99.0)],
             Self::BurstDelivery => &[Samples, Median, Percentile(99.0), Max, Statistic::Use],
+            Self::MessageDelivery
+            | Self::MessageInterval
+            | Self::ExtraDelay
+            | Self::OutputDelay
+            | Self::ReceiverError => &[Samples, Min, Median, Percentile(99.0), Max],
         }
     }
 }
@@ -102,6 +119,11 @@ impl fmt::Display for Measure {
             Self::OperationCost => "operation cost",
             Self::FrameTime => "frame time",
             Self::BurstDelivery => "burst delivery",
+            Self::MessageDelivery => "message latency",
+            Self::MessageInterval => "time between messages",
+            Self::ExtraDelay => "extra delay between messages",
+            Self::OutputDelay => "delay of the output thread",
+            Self::ReceiverError => "error of the receiver",
         })
     }
 }

@@ -18,7 +18,12 @@ impl<'a> Row<'a> {
             | Measure::HandlerTime
             | Measure::OperationCost
             | Measure::FrameTime
-            | Measure::BurstDelivery => self.measure.to_string(),
+            | Measure::BurstDelivery
+            | Measure::MessageDelivery
+            | Measure::MessageInterval
+            | Measure::ExtraDelay
+            | Measure::OutputDelay
+            | Measure::ReceiverError => self.measure.to_string(),
             Measure::InterruptAcknowledge | Measure::ContextSwitch => {
                 format!("{}, {}", self.measure, self.transfers)
             }

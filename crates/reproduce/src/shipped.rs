@@ -5,11 +5,12 @@ use tactus_model::text::UnknownWord;
 use crate::paper::{BadPaper, Paper};
 
 /// Names and data files of the papers that come with the program.
-pub const PAPERS: [(&str, &str); 5] = [
+pub const PAPERS: [(&str, &str); 6] = [
     ("address-spaces", include_str!("../../../papers/address-spaces.toml")),
     ("clock-resolution", include_str!("../../../papers/clock-resolution.toml")),
     ("latency-method", include_str!("../../../papers/latency-method.toml")),
     ("mach-testbed", include_str!("../../../papers/mach-testbed.toml")),
+    ("midi-output", include_str!("../../../papers/midi-output.toml")),
     ("reserves", include_str!("../../../papers/reserves.toml")),
 ];
 

@@ -281,12 +281,23 @@ impl Blocks {
     fn interval(&self, quantile: f64, draws: &Draws) -> Interval {
         let mut found = self.places(quantile, draws);
         found.sort_unstable();
-        let tail = RESAMPLES / 40;
-        Interval {
-            low: self.duration_at(found[tail - 1]),
-            high: self.duration_at(found[RESAMPLES - tail]),
-        }
+        let [low, high] = ends(&found).unwrap_or_default().map(|place| self.duration_at(place));
+        Interval { low, high }
     }
+}
+
+/// The ends of the 95 % interval of a statistic: of 400 resamples in ascending order, the tenth and the
+/// tenth from the end. `None` without resamples.
+pub(crate) fn ends<T: Copy>(ascending: &[T]) -> Option<[T; 2]> {
+    let tail = (ascending.len() / 40).max(1);
+    let low = *ascending.get(tail - 1)?;
+    Some([low, ascending[ascending.len() - tail]])
+}
+
+/// The same of resamples in any order.
+pub(crate) fn ends_of(mut resamples: Vec<f64>) -> Option<[f64; 2]> {
+    resamples.sort_unstable_by(f64::total_cmp);
+    ends(&resamples)
 }
 
 fn sparse(record: &Histogram, values: &[Nanos]) -> Block {
@@ -300,7 +311,7 @@ fn sparse(record: &Histogram, values: &[Nanos]) -> Block {
 }
 
 /// Draws as many blocks as a round has, in runs of neighbouring blocks.
-fn draw_runs(round: &mut [u64], random: &mut SplitMix64) {
+pub(crate) fn draw_runs(round: &mut [u64], random: &mut SplitMix64) {
     let blocks = round.len();
     let run = ((blocks as f64).cbrt().round() as usize).max(1);
     let mut missing = blocks;
@@ -397,6 +408,14 @@ mod tests {
                 low * 0.999 <= truth && truth <= high * 1.001
             })
             .count()
+    }
+
+    #[test]
+    fn an_interval_has_a_fortieth_of_the_resamples_at_each_end() {
+        assert_eq!(ends::<u8>(&[]), None);
+        assert_eq!(ends_of(vec![2.0, 1.0]), Some([1.0, 2.0]));
+        let all: Vec<u32> = (0..400).collect();
+        assert_eq!(ends(&all), Some([9, 390]));
     }
 
     #[test]

@@ -340,6 +340,7 @@ pub(crate) mod tests {
             timer_interrupts: None,
             clock: None,
             by_dirt: None,
+            messages: None,
         }
     }
 

@@ -1,15 +1,18 @@
 //! What an operation costs: the floor, the typical cost and the tail, each by its own estimator.
 //!
 //! The *floor* is the minimum and the 10th percentile of the samples: every disturbance only makes
-//! a sample longer. The *typical* cost is the median of the medians of batches, with an interval by
-//! the hierarchical bootstrap of [`crate::bootstrap`]: processes are resampled first and batches
-//! within them, since processes often differ by more than their batches do (E. Barrett and others,
-//! *Virtual Machine Warmup Blows Hot and Cold*, 2017). The *tail* is a histogram. There is no mean
-//! and no standard deviation: a few samples of a preempted process would determine both.
+//! a sample longer. The *typical* cost is the median over processes of what each found (the median of
+//! its batches), with an interval by a hierarchical bootstrap of the same ([`resample`]): processes
+//! often differ by more than their batches do (E. Barrett and others, *Virtual Machine Warmup Blows
+//! Hot and Cold*, 2017), and a fast one, which has more samples, must not count for more. The *tail* is
+//! a histogram. There is no mean and no standard deviation: a few samples of a preempted process would
+//! determine both. Files that are read ahead are the exception: most of their blocks are there, and a
+//! few wait for the disk, so their typical cost is the time of whole passes.
 //!
 //! A cost is in nanoseconds per operation: the duration of a sample, less one reading of the clock,
 //! divided by the operations of a sample.
 
+mod comparison;
 mod contamination;
 pub mod differences;
 pub mod growth;
@@ -31,12 +34,11 @@ use tactus_model::settings;
 use tactus_model::time::Nanos;
 
 pub use self::contamination::Contamination;
-use self::contamination::Guard;
+use self::contamination::{Guard, Marks};
 use self::differences::{Difference, differences};
 use self::growth::{AtSize, Growth};
 use self::ranking::{Ranking, rankings};
-use self::resample::drawn_median;
-use crate::LatencyHistogram;
+use self::resample::{Resamples, drawn_median};
 use crate::bootstrap::Blocks;
 use crate::cell::{SEED, both_rules, supported};
 use crate::interrupt_cost::{InterruptCost, interrupt_costs};
@@ -92,15 +94,18 @@ pub struct CostRow {
     /// The bytes that one operation moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<Bytes>,
+    /// The memory that one operation touches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Bytes>,
     /// The cost.
     #[serde(flatten)]
     pub cost: CostSummary,
 }
 
 impl CostRow {
-    /// The bytes moved per second; `None` if it moves none. For files it is that of whole passes.
+    /// The bytes moved per second; `None` if it moves none.
     pub fn bytes_per_second(&self) -> Option<f64> {
-        self.cost.bytes_per_second(self.family, self.moved?)
+        self.cost.bytes_per_second(self.moved?)
     }
 
     /// The operation.
@@ -111,12 +116,6 @@ impl CostRow {
     /// Its size; `None` if it has none.
     pub fn size(&self) -> Option<Bytes> {
         self.moved.or_else(|| self.settings.get("size")?.parse().ok())
-    }
-
-    /// Whether its typical cost describes it: most blocks of a cold file were read ahead, and a few
-    /// wait for the disk.
-    fn is_typical(&self) -> bool {
-        !self.has("cache", "cold")
     }
 
     fn has(&self, setting: &str, value: &str) -> bool {
@@ -136,7 +135,7 @@ impl CostRow {
 /// How the cost of each operation grows that was measured with several sizes.
 fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| row.size().is_some() && row.is_typical()) {
+    for row in rows.iter().filter(|row| row.size().is_some()) {
         match groups.iter_mut().find(|group| group[0].differs_only_in(row, &SIZES)) {
             Some(group) => group.push(row),
             None => groups.push(vec![row]),
@@ -145,7 +144,9 @@ fn growth(rows: &[CostRow]) -> Vec<OverSizes> {
     let fit = |mut group: Vec<&CostRow>| {
         group.sort_by_key(|row| row.size());
         let at = |row: &&CostRow| {
-            Some(AtSize { size: row.size()?, costs: row.cost.of_processes_ns.clone() })
+            let CostSummary { of_processes_ns, resamples, .. } = &row.cost;
+            let (costs, resamples) = (of_processes_ns.clone(), resamples.clone());
+            Some(AtSize { size: row.size()?, costs, resamples })
         };
         let points: Vec<AtSize> = group.iter().filter_map(at).collect();
         let cells = group.iter().map(|row| row.cell).collect();
@@ -192,6 +193,7 @@ impl RunCosts {
                 settings: own,
                 conditions,
                 moved: probe.moved(),
+                touched: probe.touched(),
                 cost,
             })
         };
@@ -202,15 +204,6 @@ impl RunCosts {
         let system_call_ns = median_of(all);
         Self { system_call_ns, modes, rows, growth, rankings, differences, interrupts }
     }
-}
-
-/// A range that contains the true cost in 95 of 100 repetitions, in nanoseconds per operation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CostInterval {
-    /// Its lower end.
-    pub low_ns: f64,
-    /// Its upper end.
-    pub high_ns: f64,
 }
 
 /// The cost of an operation in a cell, in nanoseconds per operation.
@@ -226,19 +219,25 @@ pub struct CostSummary {
     pub min_ns: f64,
     /// The floor: the 10th percentile.
     pub p10_ns: f64,
-    /// The typical cost: the median of the batches' medians.
+    /// The typical cost: the median over processes of the median of each one's batches. Of a file that
+    /// is read ahead, it is the median over processes of the time of whole passes, per block.
     pub typical_ns: f64,
-    /// The time of all samples, per operation. It decides how much can be moved in a time: most
-    /// blocks of a cold file have been read ahead, and a few wait for the disk.
+    /// Its 95 % interval; `None` with fewer than three processes.
+    pub interval: Option<[f64; 2]>,
+    /// Its resamples, for intervals of what is computed from several costs.
+    #[serde(skip)]
+    pub resamples: Resamples,
+    /// The median over processes of the median of each one's batches: the same as the typical cost,
+    /// unless a file is read ahead.
+    pub median_ns: f64,
+    /// The time of all samples, per operation.
     pub mean_ns: f64,
-    /// Its interval, if there are enough batches.
-    pub interval: Option<CostInterval>,
     /// The 99th percentile, if there are enough samples.
     pub p99_ns: Option<f64>,
     /// Its interval, if the samples support one.
-    pub p99_interval: Option<CostInterval>,
-    /// The CPU time of an operation, its partner's included: the median of batches. It includes
-    /// what prepares a sample.
+    pub p99_interval: Option<[f64; 2]>,
+    /// The CPU time of an operation, its partner's included: the median over processes of the median
+    /// of each one's batches. It includes what prepares a sample.
     pub cpu_ns: Option<f64>,
     /// The maximum.
     pub max_ns: f64,
@@ -257,9 +256,9 @@ pub struct CostSummary {
     /// What the readings of the measured clock showed in all processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockFindings>,
-    /// The typical cost without the contaminated batches, if any is left.
+    /// The median without the contaminated batches, if any is left.
     pub clean_ns: Option<f64>,
-    /// The typical cost while the machine was in its fast and in its slow mode, if it has two.
+    /// The median while the machine was in its fast and in its slow mode, if it has two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_mode_ns: Option<[Option<f64>; 2]>,
 }
@@ -308,55 +307,83 @@ impl CostSummary {
             clock_read_ns: median_of(clock)?,
         };
         let [samples, _] = both_rules(measurements);
-        let all_batches = || measurements.iter().flat_map(|found| batches(found));
-        let medians = |which: &dyn Fn(&Batch) -> bool| {
-            let all = all_batches().filter(|batch| which(batch));
-            median_of(all.map(|batch| scale.cost(batch.median)))
-        };
         let guard = Guard::of(cost);
-        let mean_ns = scale.cost(Nanos::from_nanos(samples.mean()?.round() as u64));
-        let of_processes_ns: Vec<f64> = measurements
+        let mut by_round: Vec<&Measurement> = measurements.to_vec();
+        by_round.sort_by_key(|found| found.turn.round);
+        let processes: Vec<Vec<(&Batch, Marks)>> = by_round
             .iter()
-            .filter_map(|found| median_of(batches(found).map(|batch| scale.cost(batch.median))))
+            .map(|found| found.tasks.iter().flat_map(|task| guard.judge(task)).collect())
             .collect();
+        let of = |of: &dyn Fn(&Batch, Marks) -> Option<f64>| -> Vec<Vec<f64>> {
+            let values = processes.iter().map(|batches| -> Vec<f64> {
+                batches.iter().filter_map(|(batch, marks)| of(batch, *marks)).collect()
+            });
+            values.filter(|values| !values.is_empty()).collect()
+        };
+        let cost_of = |batch: &Batch| scale.cost(batch.median);
+        let medians = of(&|batch, _| Some(cost_of(batch)));
+        let typical = match cost.is_read_ahead() {
+            true => passes(&by_round, scale),
+            false => medians.clone(),
+        };
         let by_mode_ns = modes.map(|modes| {
             let is_fast = |batch: &Batch| calibration(batch) <= modes.limit;
-            [medians(&is_fast), medians(&|batch| !is_fast(batch))]
+            let in_mode =
+                |fast: bool| of(&|batch, _| (is_fast(batch) == fast).then(|| cost_of(batch)));
+            [true, false].map(|fast| median_of_medians(&in_mode(fast)))
         });
+        // A batch begins with a sample that is not kept, unless it goes on with a pass.
+        let unkept = if cost.is_cold() { 0.0 } else { 1.0 };
+        let cpu_time = |batch: &Batch| {
+            let samples = f64::from(batch.count) + unkept;
+            batch.ran.as_nanos() as f64 / samples / scale.per_sample
+        };
+        let mean_ns = scale.cost(Nanos::from_nanos(samples.mean()?.round() as u64));
+        let resamples = Resamples::of(&typical);
+        let of_processes_ns: Vec<f64> =
+            typical.iter().filter_map(|values| median_of(values.iter().copied())).collect();
+        let clean = of(&|batch, marks| (!marks.is_any()).then(|| cost_of(batch)));
         Some(Self {
             processes: measurements.len(),
             samples: samples.count(),
             per_sample: cost.per_sample(),
             min_ns: scale.cost(samples.min()?),
             p10_ns: scale.cost(samples.quantile(0.1)?),
-            typical_ns: medians(&|_| true)?,
+            typical_ns: median_of(of_processes_ns.iter().copied())?,
+            interval: resamples.interval(),
+            resamples,
+            median_ns: median_of_medians(&medians)?,
             mean_ns,
             used_ns: used_share(measurements).map(|share| share * mean_ns),
-            interval: interval(measurements, scale),
             p99_interval: p99_interval(measurements, scale),
-            cpu_ns: median_of(all_batches().map(|batch| cpu_time(batch, cost.per_sample()))),
+            cpu_ns: median_of_medians(&of(&|batch, _| Some(cpu_time(batch)))),
             p99_ns: supported(&samples, 0.99).map(|p99| scale.cost(p99)),
             max_ns: scale.cost(samples.max()?),
             noise_floor: noise_floor(&of_processes_ns),
             of_processes_ns,
             contamination: Contamination::of(guard, measurements),
             clock: clock_findings(measurements),
-            clean_ns: medians(&|batch| !guard.is_contaminated(batch)),
+            clean_ns: median_of_medians(&clean),
             by_mode_ns,
         })
     }
+
+    /// The rate of operations that move these bytes; `None` if they take no time.
+    pub fn bytes_per_second(&self, moved: Bytes) -> Option<f64> {
+        (self.typical_ns > 0.0).then(|| moved.get() as f64 / self.typical_ns * 1e9)
+    }
 }
 
-impl CostSummary {
-    /// The rate of operations that move these bytes; `None` if they take no time. For files it is that
-    /// of whole passes.
-    pub fn bytes_per_second(&self, family: Family, moved: Bytes) -> Option<f64> {
-        let nanos = match family {
-            Family::File => self.mean_ns,
-            _ => self.typical_ns,
-        };
-        (nanos > 0.0).then(|| moved.get() as f64 / nanos * 1e9)
-    }
+/// The median over processes of the median of each one's values; `None` without values.
+fn median_of_medians(processes: &[Vec<f64>]) -> Option<f64> {
+    median_of(processes.iter().filter_map(|values| median_of(values.iter().copied())))
+}
+
+/// The time of whole passes over a file in each process, per block.
+fn passes(measurements: &[&Measurement], scale: Scale) -> Vec<Vec<f64>> {
+    let mean = |found: &&Measurement| both_rules(&[*found])[0].mean();
+    let means = measurements.iter().filter_map(mean);
+    means.map(|mean| vec![scale.cost(Nanos::from_nanos(mean.round() as u64))]).collect()
 }
 
 /// The share of the batches' time in which the CPU was not idle; `None` if nobody counted.
@@ -376,38 +403,14 @@ fn clock_findings(measurements: &[&Measurement]) -> Option<ClockFindings> {
     tasks.filter_map(|task| task.clock.as_deref().copied()).reduce(ClockFindings::and)
 }
 
-/// The interval of the typical cost: processes are resampled, and runs of batches within them.
-fn interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval> {
-    let of_batch = |batch: &Batch| -> Histogram {
-        std::iter::once(batch.median).collect::<LatencyHistogram>().to_record()
-    };
-    let processes: Vec<Vec<Histogram>> =
-        measurements.iter().map(|found| batches(found).map(of_batch).collect()).collect();
-    quantile_interval(&processes, 0.5, scale)
-}
-
-/// The interval of the 99th percentile of samples, likewise.
-fn p99_interval(measurements: &[&Measurement], scale: Scale) -> Option<CostInterval> {
+/// The interval of the 99th percentile of samples: processes are resampled, and runs of their blocks.
+fn p99_interval(measurements: &[&Measurement], scale: Scale) -> Option<[f64; 2]> {
     let blocks = |found: &&Measurement| -> Vec<Histogram> {
         found.tasks.iter().flat_map(|task| task.blocks.iter().cloned()).collect()
     };
     let processes: Vec<Vec<Histogram>> = measurements.iter().map(blocks).collect();
-    quantile_interval(&processes, 0.99, scale)
-}
-
-fn quantile_interval(
-    processes: &[Vec<Histogram>],
-    quantile: f64,
-    scale: Scale,
-) -> Option<CostInterval> {
-    let found = Blocks::new(processes).intervals(&[quantile], SEED).pop()?.ok()?;
-    Some(CostInterval { low_ns: scale.cost(found.low), high_ns: scale.cost(found.high) })
-}
-
-/// The CPU time of an operation of a batch, in nanoseconds. A batch begins with a sample that is
-/// not kept.
-fn cpu_time(batch: &Batch, per_sample: u32) -> f64 {
-    batch.ran.as_nanos() as f64 / (f64::from(batch.count) + 1.0) / f64::from(per_sample.max(1))
+    let found = Blocks::new(&processes).intervals(&[0.99], SEED).pop()?.ok()?;
+    Some([found.low, found.high].map(|end| scale.cost(end)))
 }
 
 /// The number of pairs of measurements that are drawn for a noise floor.

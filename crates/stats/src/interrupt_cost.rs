@@ -24,7 +24,7 @@ use tactus_model::result::{Measurement, Shortfall};
 use tactus_model::run::Run;
 use tactus_model::sort::Numbers;
 
-use crate::bootstrap::RESAMPLES;
+use crate::bootstrap::{RESAMPLES, ends_of};
 use crate::cell::SEED;
 use crate::modes::median_of;
 
@@ -214,11 +214,7 @@ fn interval(rates: &[(usize, Vec<Process>)]) -> Option<[f64; 2]> {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
-    let mut costs: Vec<f64> =
-        (0..RESAMPLES).filter_map(|_| resampled(rates, &whole, &mut random)).collect();
-    costs.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| costs.get((costs.len() as f64 * share) as usize).copied();
-    Some([at(0.025)?, at(0.975)?])
+    ends_of((0..RESAMPLES).filter_map(|_| resampled(rates, &whole, &mut random)).collect())
 }
 
 /// The cost by a resample of the rounds, and of the blocks of each process.

@@ -377,6 +377,7 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
         timer_interrupts: task.timer_interrupts,
         clock: task.clock.clone(),
         by_dirt: task.by_dirt.clone(),
+        messages: task.messages.clone(),
     }
 }
 

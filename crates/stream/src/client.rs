@@ -317,7 +317,7 @@ fn status_on(line: &mut Line) -> Result<Status, RequestError> {
 
 /// The connection.
 #[derive(Debug)]
-struct Line {
+pub(crate) struct Line {
     stream: UnixStream,
     /// Descriptors that came with a reply.
     files: Vec<OwnedFd>,
@@ -325,15 +325,21 @@ struct Line {
     ended: Option<Ended>,
 }
 
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
 impl Line {
-    fn connect(socket: &Path) -> Result<Self, ConnectError> {
+    pub(crate) fn connect(socket: &Path) -> Result<Self, ConnectError> {
         let failed = |error| ConnectError::Socket { path: socket.to_owned(), error };
         let stream = local_socket::connect_packets(socket, PATIENCE).map_err(failed)?;
         stream.set_nonblocking(true).map_err(failed)?;
         Ok(Self { stream, files: Vec::new(), ended: None })
     }
 
-    fn check(&self) -> Result<(), Ended> {
+    pub(crate) fn check(&self) -> Result<(), Ended> {
         self.ended.clone().map_or(Ok(()), Err)
     }
 
@@ -350,7 +356,7 @@ impl Line {
     }
 
     /// Receives a packet, if one is there; a notice has one byte.
-    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
         let received = match local_socket::receive(&self.stream, buffer, true) {
             // Notices were unheard when the server ended. What it said before comes after this.
             Err(error) if error.errno == Errno::CONNRESET => {
@@ -376,7 +382,7 @@ impl Line {
     }
 
     /// Sends a request, and waits for its reply.
-    fn request(&mut self, request: &Request) -> Result<Reply, RequestError> {
+    pub(crate) fn request(&mut self, request: &Request) -> Result<Reply, RequestError> {
         self.check()?;
         let protocol = |error: &dyn std::fmt::Display| RequestError::Protocol(error.to_string());
         let packet = serde_json::to_vec(request).map_err(|error| protocol(&error))?;

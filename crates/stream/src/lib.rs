@@ -7,8 +7,10 @@
 //! | module | content |
 //! |---|---|
 //! | [`client`] | a blocking client |
+//! | [`listener`] | a blocking client of an input |
 //! | [`format`] | what the payload of an item may be |
 //! | [`message`] | requests and replies |
+//! | [`heard`] | messages of inputs as packets |
 //! | [`slot`] | items and receipts as they lie in shared memory |
 //! | [`slack`] | how early items arrive |
 //! | [`spread`] | a distribution of constant size |
@@ -17,6 +19,8 @@
 pub mod client;
 pub mod error;
 pub mod format;
+pub mod heard;
+pub mod listener;
 pub mod message;
 pub mod slack;
 pub mod slot;
@@ -25,7 +29,10 @@ pub mod spread;
 pub use client::{Client, Draft, SOCKET, status};
 pub use error::{ConnectError, Ended, RequestError, SubmitError};
 pub use format::{Format, Unfit};
+pub use listener::Listener;
 pub use message::{DeviceInfo, Wanted};
 pub use slack::Slack;
+pub use tactus_delivery::device_clock::Correction;
 pub use tactus_delivery::item::{BranchId, ClientId, IfLate, Moment, StreamId};
 pub use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
+pub use tactus_midi::{Heard, Kinds};

@@ -94,6 +94,16 @@ pub enum Request {
     },
     /// Requests a [`Reply::Status`]; the only request possible before [`Request::Hello`].
     Status,
+    /// Listens to an input, instead of [`Request::Hello`]. After [`Reply::Done`], each packet is a
+    /// [message](crate::heard) of it, and no other request is possible.
+    Listen {
+        /// Its version.
+        version: u32,
+        /// The name of the input.
+        input: String,
+        /// The [kinds](tactus_midi::Kinds) of messages, a bit each.
+        kinds: u8,
+    },
 }
 
 /// What the server answers.
@@ -149,6 +159,9 @@ pub struct Status {
     pub devices: Vec<DeviceStatus>,
     /// The clients.
     pub clients: Vec<ClientStatus>,
+    /// The inputs.
+    #[serde(default)]
+    pub inputs: Vec<InputStatus>,
     /// Totals of all clients, those that have left included.
     pub total: Counts,
     /// What the machine did not grant: each with its effect and its fix.
@@ -169,6 +182,25 @@ pub struct DeviceStatus {
     pub delivered: u64,
     /// How much later than due less lead deliveries began, since the start; `None` before the first.
     pub error: Option<Errors>,
+}
+
+/// The present state of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputStatus {
+    /// Its name.
+    pub name: String,
+    /// What it is, as who started the server wrote it.
+    pub spec: String,
+    /// Programs that listen to it.
+    pub listeners: u64,
+    /// Messages that came in.
+    pub messages: u64,
+    /// Pieces of bytes that are no messages.
+    pub problems: u64,
+    /// Messages that the present listeners have lost because they did not read.
+    pub lost: u64,
+    /// Its device is gone.
+    pub is_gone: bool,
 }
 
 /// A distribution of delays.

@@ -1,6 +1,7 @@
 //! Items and receipts as they lie in shared memory, in the byte order of the machine.
 
 use bytemuck::{Pod, Zeroable};
+use tactus_delivery::device_clock::Correction;
 use tactus_delivery::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
 use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
 use tactus_model::time::Nanos;
@@ -133,7 +134,12 @@ pub struct ReceiptSlot {
     stream: u32,
     outcome: u16,
     evidence: u16,
+    /// `NO_CORRECTION` for none.
+    correction: i32,
+    unused: u32,
 }
+
+const NO_CORRECTION: i32 = i32::MIN;
 
 /// Bytes of a [`ReceiptSlot`].
 pub const RECEIPT_BYTES: usize = size_of::<ReceiptSlot>();
@@ -164,6 +170,7 @@ impl From<&Answered> for ReceiptSlot {
     fn from(answered: &Answered) -> Self {
         let Receipt { sequence, stream, due, began, ended, outcome, evidence, .. } =
             answered.receipt;
+        let correction = answered.receipt.correction;
         let nanos = |moment: Option<Moment>| moment.map_or(0, Moment::as_nanos);
         let number = |found: Option<usize>| found.and_then(|at| u16::try_from(at).ok());
         Self {
@@ -178,6 +185,8 @@ impl From<&Answered> for ReceiptSlot {
                 .unwrap_or(u16::MAX),
             evidence: number(EVIDENCE.iter().position(|other| *other == evidence))
                 .unwrap_or(u16::MAX),
+            correction: correction.map_or(NO_CORRECTION, |correction| correction.0),
+            unused: 0,
         }
     }
 }
@@ -201,6 +210,7 @@ impl ReceiptSlot {
             ended: moment(slot.ended),
             outcome: *Outcome::ALL.get(usize::from(slot.outcome))?,
             evidence: *EVIDENCE.get(usize::from(slot.evidence))?,
+            correction: (slot.correction != NO_CORRECTION).then_some(Correction(slot.correction)),
         };
         let needed = Nanos::from_nanos(slot.needed);
         let arrival = moment(slot.arrived).map(|at| Arrival { at, needed });
@@ -239,6 +249,7 @@ mod tests {
                 began: Some(Moment::from_nanos(9)),
                 ended: Some(Moment::from_nanos(10)),
                 evidence: Evidence::Kernel,
+                correction: Some(Correction(-7)),
                 ..Receipt::undelivered(&item, outcome)
             };
             let arrival = Arrival { at: Moment::from_nanos(2), needed: Nanos::from_nanos(4) };

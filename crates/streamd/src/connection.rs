@@ -45,6 +45,8 @@ pub(crate) struct Connection {
     pub since: Moment,
     /// Until when nothing that the peer sends is awaited.
     pub muted: Option<Moment>,
+    /// It gets messages of an input.
+    pub listens: bool,
     /// Of a client that has introduced itself.
     pub session: Option<Session>,
 }
@@ -52,7 +54,12 @@ pub(crate) struct Connection {
 impl Connection {
     /// A connection; the socket must not wait.
     pub const fn new(socket: UnixStream, peer: PeerCredentials, since: Moment) -> Self {
-        Self { socket, peer, since, muted: None, session: None }
+        Self { socket, peer, since, muted: None, listens: false, session: None }
+    }
+
+    /// Another descriptor of the socket.
+    pub fn socket(&self) -> std::io::Result<UnixStream> {
+        self.socket.try_clone()
     }
 
     /// Receives a packet, if one is there. The kernel closes descriptors that come with it.

@@ -52,7 +52,7 @@ impl RunningDevice {
         pace: Pace,
         answered: Arc<Waker>,
     ) -> io::Result<(Self, Vec<Shortfall>)> {
-        let (format, lead) = (sink.format(), sink.lead());
+        let (format, lead, address) = (sink.format(), sink.lead(), sink.address());
         let queue = Arc::new(Queue::new(lead, answered));
         let own = Arc::clone(&queue);
         let (send, prepared) = sync_channel(1);
@@ -67,7 +67,11 @@ impl RunningDevice {
             Ok(prepared) => prepared.map_err(|error| io::Error::from(error.errno))?,
             Err(_) => Vec::new(),
         };
-        let info = DeviceInfo { name: name.to_owned(), spec: spec.to_owned(), format, lead };
+        let spec = match address {
+            Some(address) => format!("{spec} at {address}"),
+            None => spec.to_owned(),
+        };
+        let info = DeviceInfo { name: name.to_owned(), spec, format, lead };
         Ok((Self { info, queue, thread }, shortfalls))
     }
 

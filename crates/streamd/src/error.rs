@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use tactus_sys::SysError;
 
+use crate::sinks::PortError;
+
 /// Why a device is not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -49,6 +51,20 @@ pub enum StartError {
         /// Why.
         error: OpenError,
     },
+    /// An input is not opened.
+    #[error("input `{name}`: {error}")]
+    Input {
+        /// The input.
+        name: String,
+        /// Why.
+        error: PortError,
+    },
+    /// Two inputs have the same name.
+    #[error("two inputs have the name `{0}`")]
+    InputNameTaken(String),
+    /// What observes a device does not start.
+    #[error("{0}")]
+    Observer(String),
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

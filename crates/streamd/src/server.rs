@@ -5,7 +5,7 @@ mod items;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,16 +15,18 @@ use tactus_delivery::desk::{Desk, DeviceId, Limits, Refusal};
 use tactus_delivery::device::{Cut, Removal};
 use tactus_delivery::item::{ClientId, Moment};
 use tactus_delivery::receipt::{Outcome, Receipt};
+use tactus_midi::Kinds;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::result::Shortfall;
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
 use tactus_stream::message::{
-    ClientStatus, Counts, DeviceStatus, ITEMS_MOST, Reply, Request, Status, VERSION, Wanted,
-    Welcome,
+    ClientStatus, Counts, DeviceInfo, DeviceStatus, ITEMS_MOST, Reply, Request, Status, VERSION,
+    Wanted, Welcome,
 };
 use tactus_stream::slot::Submitted;
+use tactus_sys::SysError;
 use tactus_sys::clock;
 use tactus_sys::local_socket::{self, SocketFile};
 use tactus_sys::poller::{Interest, Poller, Ready};
@@ -33,6 +35,7 @@ use tactus_sys::wait::Waker;
 use crate::connection::{Closed, Connection, Packet, Session, Shapes};
 use crate::device::{Pace, RunningDevice};
 use crate::error::{ServeError, StartError};
+use crate::inputs::Inputs;
 use crate::sink::Sink;
 use crate::users::Users;
 
@@ -56,6 +59,9 @@ const BACKLOG_GAP: Nanos = Nanos::from_micros(20);
 
 /// How long a connection may last without introducing itself.
 const HELLO_TIME: Nanos = Nanos::from_secs(2);
+
+/// The reason when the server ends.
+const ENDS: &str = "the server ends";
 
 /// What a client could do without secret memory.
 const NO_SECRET_MEMORY: &str = "secret memory: not granted for the rings of a client, so a hostile \
@@ -99,6 +105,7 @@ pub struct Server {
     settings: Settings,
     desk: Desk,
     devices: Vec<RunningDevice>,
+    inputs: Option<Inputs>,
     connections: BTreeMap<u64, Connection>,
     /// The connections of the clients.
     clients: BTreeMap<ClientId, u64>,
@@ -120,10 +127,40 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// A handle of a thread that waits for it.
+    ///
+    /// # Errors
+    /// Too many files are open.
+    pub fn new() -> Result<Self, SysError> {
+        Ok(Self { is_ending: Arc::default(), waker: Arc::new(Waker::new()?) })
+    }
+
+    /// Whether the thread is to end.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
+    }
+
+    /// Wakes the thread.
+    pub(crate) fn wake(&self) {
+        self.waker.wake();
+    }
+
+    /// Notes that the thread is awake.
+    pub(crate) fn clear(&self) {
+        self.waker.clear();
+    }
+
     /// Ends the server: every item that it has gets its receipt.
     pub fn end(&self) {
         self.is_ending.store(true, Ordering::Release);
         self.waker.wake();
+    }
+}
+
+/// It can be read when the thread is to wake.
+impl AsFd for Handle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waker.as_fd()
     }
 }
 
@@ -173,6 +210,7 @@ impl Server {
             settings,
             desk: Desk::new(limits),
             devices,
+            inputs: None,
             connections: BTreeMap::new(),
             clients: BTreeMap::new(),
             users: Users::default(),
@@ -185,6 +223,14 @@ impl Server {
         })
     }
 
+    /// Offers inputs to clients.
+    #[must_use]
+    pub fn with_inputs(mut self, inputs: Inputs) -> Self {
+        add_new(&mut self.shortfalls, inputs.missing.clone());
+        self.inputs = Some(inputs);
+        self
+    }
+
     /// Ends the server from another thread.
     pub fn handle(&self) -> Handle {
         Handle { is_ending: Arc::clone(&self.is_ending), waker: Arc::clone(&self.waker) }
@@ -193,6 +239,11 @@ impl Server {
     /// Adds something that the machine has not granted.
     pub(crate) fn add_shortfall(&mut self, missing: Shortfall) {
         add_new(&mut self.shortfalls, [missing]);
+    }
+
+    /// The devices.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceInfo> {
+        self.devices.iter().map(|device| &device.info)
     }
 
     /// What the machine has not granted.
@@ -238,6 +289,7 @@ impl Server {
         for connection in self.connections.values_mut() {
             connection.muted.into_iter().for_each(&mut add);
             match &mut connection.session {
+                None if connection.listens => {}
                 None => add(connection.since + HELLO_TIME),
                 Some(session) => {
                     if let Some(held) = &session.held {
@@ -323,6 +375,9 @@ impl Server {
         if let Request::Hello { version, wanted } = request {
             return self.welcome(key, version, wanted);
         }
+        if let Request::Listen { version, input, kinds } = request {
+            return self.listen(key, version, &input, Kinds::from_bits(kinds));
+        }
         self.take_items(key, now, usize::MAX)?;
         let reply = match request {
             Request::Status => Ok(Reply::Status(self.status(now))),
@@ -342,7 +397,7 @@ impl Server {
     fn carry_out(&mut self, client: ClientId, request: Request) -> Result<(), String> {
         let refused = |refusal: Refusal| refusal.to_string();
         match request {
-            Request::Hello { .. } | Request::Status => {}
+            Request::Hello { .. } | Request::Listen { .. } | Request::Status => {}
             Request::Open { stream, device } => {
                 let device = DeviceId(self.find(&device)?);
                 self.desk.open(client, stream, device).map_err(refused)?;
@@ -377,15 +432,37 @@ impl Server {
         })
     }
 
+    /// Passes messages of an input on to a connection. The thread of the inputs replies.
+    fn listen(&mut self, key: u64, version: u32, input: &str, kinds: Kinds) -> Result<(), Closed> {
+        check_version(version)?;
+        let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
+        if connection.session.is_some() || connection.listens {
+            return Err(Closed(Some("it has introduced itself already".to_owned())));
+        }
+        let inputs = self.inputs.as_ref();
+        let Some((inputs, place)) = inputs.and_then(|inputs| Some((inputs, inputs.find(input)?)))
+        else {
+            let names = inputs.map(Inputs::names).unwrap_or_default();
+            let hint = nearest(input, &names).map(|name| format!("; did you mean `{name}`?"));
+            let reason = format!("there is no such input{}", hint.unwrap_or_default());
+            return Err(Closed(Some(reason)));
+        };
+        if inputs.is_gone(place) {
+            return Err(Closed(Some(format!("the device of input `{input}` is gone"))));
+        }
+        let failed = |error: std::io::Error| Closed(Some(format!("it cannot listen: {error}")));
+        let socket = connection.socket().map_err(failed)?;
+        connection.listens = true;
+        inputs.enter(place, key, kinds, socket);
+        Ok(())
+    }
+
     /// Introduces a client.
     fn welcome(&mut self, key: u64, version: u32, wanted: Wanted) -> Result<(), Closed> {
         let refused = |reason: String| Closed(Some(reason));
-        if version != VERSION {
-            let reason = format!("the server has version {VERSION} of the protocol, not {version}");
-            return Err(refused(reason));
-        }
+        check_version(version)?;
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        if connection.session.is_some() {
+        if connection.session.is_some() || connection.listens {
             return Err(refused("it has introduced itself already".to_owned()));
         }
         let shapes = Shapes::of(&wanted).map_err(refused)?;
@@ -427,7 +504,10 @@ impl Server {
                 // The descriptor is in the poller until the connection is closed.
                 let _ = self.poller.change(&*connection, *key, Interest::READ);
             }
-            if connection.session.is_none() && connection.since + HELLO_TIME <= now {
+            if connection.session.is_none()
+                && !connection.listens
+                && connection.since + HELLO_TIME <= now
+            {
                 late.push(*key);
             }
         }
@@ -443,6 +523,9 @@ impl Server {
         if let Some(reason) = reason {
             let _ = connection.reply(&Reply::Ended(reason), &[]);
         }
+        if let Some(inputs) = self.inputs.as_ref().filter(|_| connection.listens) {
+            inputs.leave(key);
+        }
         let rings = connection.session.as_ref().map_or(0, |session| session.ring_bytes);
         self.users.disconnect(connection.peer.user, rings);
         let Some(session) = connection.session else { return };
@@ -457,13 +540,20 @@ impl Server {
     /// Answers every item, and says good-bye.
     fn end(&mut self) {
         self.file = None;
+        // Listeners get the ends of their notes.
+        self.inputs = None;
         for device in &mut self.devices {
             device.end();
             device.queue.finish(&mut self.receipts);
         }
         self.pass_on_receipts();
         for connection in self.connections.values_mut() {
-            let Some(session) = &mut connection.session else { continue };
+            let Some(session) = &mut connection.session else {
+                if connection.listens {
+                    let _ = connection.reply(&Reply::Ended(ENDS.to_owned()), &[]);
+                }
+                continue;
+            };
             for _ in 0..session.room {
                 let Ok(Some(Submitted { item, .. })) = session.next() else { break };
                 let item = items::with_payload(&item, ());
@@ -472,7 +562,7 @@ impl Server {
                 }
             }
             connection.notify();
-            let _ = connection.reply(&Reply::Ended("the server ends".to_owned()), &[]);
+            let _ = connection.reply(&Reply::Ended(ENDS.to_owned()), &[]);
         }
     }
 
@@ -481,6 +571,7 @@ impl Server {
             running: now - self.started,
             devices: Vec::new(),
             clients: Vec::new(),
+            inputs: self.inputs.as_ref().map(Inputs::status).unwrap_or_default(),
             total: self.total,
             shortfalls: self.shortfalls.iter().map(ToString::to_string).collect(),
         };
@@ -509,6 +600,14 @@ impl Server {
         }
         status
     }
+}
+
+fn check_version(version: u32) -> Result<(), Closed> {
+    if version == VERSION {
+        return Ok(());
+    }
+    let reason = format!("the server has version {VERSION} of the protocol, not {version}");
+    Err(Closed(Some(reason)))
 }
 
 /// A device whose thread has ended by a defect.

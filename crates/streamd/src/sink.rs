@@ -22,6 +22,11 @@ pub trait Sink: Send {
     /// What the device takes. The server checks the payload of an item when it is submitted.
     fn format(&self) -> Format;
 
+    /// Where programs find the device, if its description does not say that.
+    fn address(&self) -> Option<String> {
+        None
+    }
+
     /// How long before its time the device must have an item.
     fn lead(&self) -> Nanos {
         Nanos::ZERO

@@ -1,14 +1,23 @@
 //! What a device is: `NAME=SPEC`, as who starts the server writes it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use tactus_model::text::nearest;
 use tactus_stream::message::{NAME_BYTES_MOST, is_name};
+use tactus_sys::SysError;
 
 use crate::error::OpenError;
 use crate::measure::Measure;
 use crate::sink::Sink;
+use crate::sinks::datagram::{Datagrams, NotAPeer, Peer};
+use crate::sinks::jack::{CHANNELS_MOST, Content, Jack, Ports};
+use crate::sinks::lights::{Lights, Protocol, Universe};
+use crate::sinks::midi_line::{MidiLine, NotARate, Rate};
+use crate::sinks::midi_port::{PtyPort, RawPort};
+use crate::sinks::sacn;
+use crate::sinks::scheduled::ScheduledDatagrams;
 
 /// A device with the name by which clients open it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,22 +33,118 @@ pub struct NamedDevice {
 pub enum DeviceSpec {
     /// The measuring device.
     Measure,
+    /// A MIDI cable that another program reads from a pseudo-terminal.
+    MidiPty {
+        /// How fast it sends.
+        rate: Rate,
+        /// A name for the other end, whose path differs each time.
+        link: Option<PathBuf>,
+    },
+    /// A raw MIDI device.
+    MidiRaw {
+        /// Its file.
+        path: PathBuf,
+        /// How fast it sends.
+        rate: Rate,
+    },
+    /// Messages by a sound server.
+    JackMidi {
+        /// The client that gets them; `None` for none: other programs connect the port.
+        target: Option<String>,
+    },
+    /// Audio by a sound server.
+    JackAudio {
+        /// Samples of a frame.
+        channels: u16,
+        /// As above.
+        target: Option<String>,
+    },
+    /// Datagrams to a peer.
+    Udp {
+        /// Where they go.
+        peer: Peer,
+        /// Whether the kernel holds them until their times.
+        by_kernel: bool,
+    },
+    /// A universe of lights by streaming ACN.
+    Sacn(Universe),
+    /// A universe of lights by Art-Net.
+    ArtNet(Universe),
 }
 
 impl DeviceSpec {
     /// The forms of the text, each with its meaning.
-    pub const FORMS: [(&str, &str); 1] =
-        [("measure", "Takes any bytes, and shows the error against due times.")];
+    pub const FORMS: [(&str, &str); 8] = [
+        ("measure", "Takes any bytes, and shows the error against due times."),
+        (
+            "midi-pty[:RATE][,link=PATH]",
+            "A MIDI cable that another program reads from a pseudo-terminal. RATE is bits a second (default 31250) or `unpaced`.",
+        ),
+        ("midi-raw:PATH[,RATE]", "A raw MIDI device, e.g. /dev/snd/midiC0D0 (default `unpaced`)."),
+        ("jack-midi[:CLIENT]", "A MIDI port at PipeWire or JACK, connected with CLIENT."),
+        ("jack-audio:CHANNELS[@CLIENT]", "Audio ports at PipeWire or JACK, connected with CLIENT."),
+        (
+            "udp:HOST:PORT[,txtime]",
+            "Each item is a datagram; with `txtime`, the kernel holds it until its time.",
+        ),
+        ("sacn:UNIVERSE[@HOST]", "DMX512 values by streaming ACN, to a group or a host."),
+        ("artnet:UNIVERSE@HOST", "DMX512 values by Art-Net."),
+    ];
 
     /// Opens the device.
     ///
     /// # Errors
     /// It does not exist, or cannot be used.
-    pub fn open(&self, _name: &str) -> Result<Box<dyn Sink>, OpenError> {
+    pub fn open(&self, name: &str) -> Result<Box<dyn Sink>, OpenError> {
+        let unusable = |error: &dyn fmt::Display| OpenError::Unusable(error.to_string());
+        let system = |what: &str, error: SysError| OpenError::System {
+            what: what.to_owned(),
+            error: error.errno.into(),
+        };
         Ok(match self {
             Self::Measure => Box::new(Measure),
+            Self::MidiPty { rate, link } => {
+                let port = PtyPort::open(link.as_deref()).map_err(|error| unusable(&error))?;
+                Box::new(MidiLine::new(port, *rate))
+            }
+            Self::MidiRaw { path, rate } => {
+                let port = RawPort::open(path).map_err(|error| unusable(&error))?;
+                Box::new(MidiLine::new(port, *rate).silenced())
+            }
+            Self::JackMidi { target } => open_jack(name, Content::Midi, target)?,
+            Self::JackAudio { channels, target } => {
+                open_jack(name, Content::Audio { channels: *channels }, target)?
+            }
+            Self::Udp { peer, by_kernel: true } => {
+                let to = peer.resolve().map_err(|error| unusable(&error))?;
+                Box::new(ScheduledDatagrams::open(to).map_err(|error| unusable(&error))?)
+            }
+            Self::Udp { peer, by_kernel: false } => {
+                let to = peer.resolve().map_err(|error| unusable(&error))?;
+                Box::new(Datagrams::open(to).map_err(|error| system("socket", error))?)
+            }
+            Self::Sacn(universe) | Self::ArtNet(universe) => {
+                let to = universe.resolve().map_err(|error| unusable(&error))?;
+                let identifier = sacn::random_identifier().map_err(|error| OpenError::System {
+                    what: "/dev/urandom".to_owned(),
+                    error,
+                })?;
+                let source = format!("tactus {name}");
+                let lights = Lights::open(universe, to, &source, identifier);
+                Box::new(lights.map_err(|error| system("socket", error))?)
+            }
         })
     }
+}
+
+fn open_jack(
+    device: &str,
+    content: Content,
+    target: &Option<String>,
+) -> Result<Box<dyn Sink>, OpenError> {
+    let ports = Ports { content, name: format!("tactus-{device}"), target: target.clone() };
+    let opened = Jack::open(&ports).map_err(|error| OpenError::Unusable(error.to_string()))?;
+    Ok(Box::new(opened))
 }
 
 /// Why a text is not a device.
@@ -88,20 +193,108 @@ impl FromStr for DeviceSpec {
             Some((kind, details)) => (kind, Some(details)),
             None => (text, None),
         };
-        let wrong =
-            |reason: &str| BadDevice::Details { spec: text.to_owned(), reason: reason.to_owned() };
-        match (kind, details) {
-            ("measure", None) => Ok(Self::Measure),
-            ("measure", Some(_)) => Err(wrong("nothing follows `measure`")),
-            _ => Err(BadDevice::Kind { kind: kind.to_owned() }),
+        if !kinds().any(|known| known == kind) {
+            return Err(BadDevice::Kind { kind: kind.to_owned() });
         }
+        parse(kind, details).map_err(|reason| BadDevice::Details { spec: text.to_owned(), reason })
     }
+}
+
+/// Parses what follows a kind that exists.
+fn parse(kind: &str, details: Option<&str>) -> Result<DeviceSpec, String> {
+    let needed = || details.ok_or_else(|| format!("write {}", form(kind)));
+    Ok(match kind {
+        "midi-pty" => {
+            let (mut rate, mut link) = (Rate::MIDI, None);
+            for option in details.into_iter().flat_map(|details| details.split(',')) {
+                match option.strip_prefix("link=") {
+                    Some(path) => link = Some(absolute(path)?),
+                    None => rate = option.parse().map_err(|error: NotARate| error.to_string())?,
+                }
+            }
+            DeviceSpec::MidiPty { rate, link }
+        }
+        "midi-raw" => {
+            let (path, rate) = match needed()?.split_once(',') {
+                Some((path, rate)) => {
+                    (path, rate.parse().map_err(|error: NotARate| error.to_string())?)
+                }
+                None => (needed()?, Rate::Unpaced),
+            };
+            DeviceSpec::MidiRaw { path: absolute(path)?, rate }
+        }
+        "jack-midi" => DeviceSpec::JackMidi { target: details.map(target).transpose()? },
+        "jack-audio" => {
+            let (channels, client) = match needed()?.split_once('@') {
+                Some((channels, client)) => (channels, Some(target(client)?)),
+                None => (needed()?, None),
+            };
+            let parsed = channels.parse().ok();
+            let channels = parsed.filter(|channels| (1..=CHANNELS_MOST).contains(channels));
+            let channels =
+                channels.ok_or_else(|| format!("write 1 to {CHANNELS_MOST} channels"))?;
+            DeviceSpec::JackAudio { channels, target: client }
+        }
+        "udp" => {
+            let (peer, by_kernel) = match needed()?.strip_suffix(",txtime") {
+                Some(peer) => (peer, true),
+                None => (needed()?, false),
+            };
+            let peer = peer.parse().map_err(|error: NotAPeer| error.to_string())?;
+            DeviceSpec::Udp { peer, by_kernel }
+        }
+        "sacn" => DeviceSpec::Sacn(universe(Protocol::Sacn, needed()?)?),
+        "artnet" => DeviceSpec::ArtNet(universe(Protocol::ArtNet, needed()?)?),
+        _ if details.is_some() => return Err(format!("nothing follows `{kind}`")),
+        _ => DeviceSpec::Measure,
+    })
+}
+
+/// The name of a client of a sound server.
+fn target(name: &str) -> Result<String, String> {
+    let fits = !name.is_empty() && !name.contains(':');
+    if fits { Ok(name.to_owned()) } else { Err(format!("`{name}` is not the name of a client")) }
+}
+
+fn universe(protocol: Protocol, text: &str) -> Result<Universe, String> {
+    Universe::parse(protocol, text).map_err(|error| error.to_string())
+}
+
+/// A path that does not depend on where the server starts.
+fn absolute(path: &str) -> Result<PathBuf, String> {
+    if path.starts_with('/') {
+        Ok(path.into())
+    } else {
+        Err(format!("`{path}` is not a whole path"))
+    }
+}
+
+/// The form of a kind.
+fn form(kind: &str) -> &'static str {
+    let found = DeviceSpec::FORMS.iter().zip(kinds()).find(|(_, known)| *known == kind);
+    found.map_or("", |((form, _), _)| form)
 }
 
 impl fmt::Display for DeviceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Measure => f.write_str("measure"),
+            Self::MidiPty { rate, link } => {
+                write!(f, "midi-pty:{rate}")?;
+                link.as_ref().map_or(Ok(()), |link| write!(f, ",link={}", link.display()))
+            }
+            Self::MidiRaw { path, rate } => write!(f, "midi-raw:{},{rate}", path.display()),
+            Self::JackMidi { target: None } => f.write_str("jack-midi"),
+            Self::JackMidi { target: Some(target) } => write!(f, "jack-midi:{target}"),
+            Self::JackAudio { channels, target } => {
+                write!(f, "jack-audio:{channels}")?;
+                target.as_ref().map_or(Ok(()), |target| write!(f, "@{target}"))
+            }
+            Self::Udp { peer, by_kernel } => {
+                write!(f, "udp:{peer}{}", if *by_kernel { ",txtime" } else { "" })
+            }
+            Self::Sacn(universe) => write!(f, "sacn:{universe}"),
+            Self::ArtNet(universe) => write!(f, "artnet:{universe}"),
         }
     }
 }
@@ -130,7 +323,21 @@ mod tests {
 
     #[test]
     fn a_device_has_a_text_and_bad_ones_are_explained() {
-        for text in ["null=measure", "piano-1=measure"] {
+        for text in [
+            "null=measure",
+            "piano-1=measure",
+            "synth=midi-pty:31250",
+            "synth=midi-pty:unpaced,link=/run/tactus/synth",
+            "synth=midi-raw:/dev/snd/midiC0D0,unpaced",
+            "synth=jack-midi",
+            "synth=jack-midi:Midi Through",
+            "speakers=jack-audio:2",
+            "speakers=jack-audio:2@quiet",
+            "peer=udp:[::1]:9000",
+            "peer=udp:localhost:9000,txtime",
+            "stage=sacn:1",
+            "stage=artnet:1@192.0.2.7",
+        ] {
             let device: NamedDevice = text.parse().unwrap();
             assert_eq!(device.to_string(), text);
         }
@@ -139,9 +346,17 @@ mod tests {
             ("measure", "`measure` is not NAME=SPEC, e.g. null=measure"),
             ("a b=measure", "`a b` is not the name of a device: 1 to 64 bytes without white space"),
             ("a=measure:1", "`measure:1`: nothing follows `measure`"),
+            ("a=jack-audio:0", "`jack-audio:0`: write 1 to 64 channels"),
+            ("a=jack-midi:", "`jack-midi:`: `` is not the name of a client"),
+            ("a=midi-raw", "`midi-raw`: write midi-raw:PATH[,RATE]"),
+            ("a=midi-raw:x", "`midi-raw:x`: `x` is not a whole path"),
+            ("a=midi-pty:link=x", "`midi-pty:link=x`: `x` is not a whole path"),
         ] {
             assert_eq!(refused(text), said);
         }
+        assert_eq!("a=midi-pty".parse(), "a=midi-pty:31250".parse::<NamedDevice>());
+        assert!(refused("a=midi-pty:9").contains("`9` is not a rate"));
+        assert!(refused("a=udp:x").contains("`x` is not HOST:PORT"));
         assert!(refused("a=mesure").contains("(did you mean `measure`?)"));
     }
 }

@@ -11,6 +11,7 @@ use tactus_sys::{activation, local_socket, process};
 
 use crate::error::StartError;
 use crate::server::{Offered, Server, Settings};
+use crate::sink::Sink;
 use crate::spec::NamedDevice;
 
 /// What the server is started with.
@@ -30,6 +31,18 @@ pub struct Options {
 /// # Errors
 /// A device cannot be opened, another server listens at the socket, or a thread does not start.
 pub fn start(options: Options) -> Result<(Server, bool), StartError> {
+    start_observed(options, |_, sink| Ok(sink))
+}
+
+/// Like [`start`]. `observe` gets the name of each device and the way to it, and returns what
+/// replaces it, e.g. a sink that passes on what it does.
+///
+/// # Errors
+/// Those of [`start`], and those of `observe`.
+pub fn start_observed(
+    options: Options,
+    mut observe: impl FnMut(&str, Box<dyn Sink>) -> Result<Box<dyn Sink>, String>,
+) -> Result<(Server, bool), StartError> {
     // A process that starts no programs needs only this limit raised.
     process::raise_open_files_limit()?;
     // Rings are locked; with a limit, fewer clients find room, and later mappings would fail.
@@ -52,7 +65,7 @@ pub fn start(options: Options) -> Result<(Server, bool), StartError> {
         }
     };
     let offered: Result<Vec<Offered>, StartError> =
-        options.devices.into_iter().map(offer).collect();
+        options.devices.into_iter().map(|device| offer(device, &mut observe)).collect();
     let mut server = Server::new(listener, file, offered?, options.settings)?;
     if let Err(refused) = memory::lock(lock) {
         let refused = NotGranted::LockedMemory { errno: refused.errno.raw_os_error() };
@@ -61,10 +74,16 @@ pub fn start(options: Options) -> Result<(Server, bool), StartError> {
     Ok((server, is_activated))
 }
 
-fn offer(device: NamedDevice) -> Result<Offered, StartError> {
+fn offer(
+    device: NamedDevice,
+    observe: &mut impl FnMut(&str, Box<dyn Sink>) -> Result<Box<dyn Sink>, String>,
+) -> Result<Offered, StartError> {
     let NamedDevice { name, spec } = device;
     match spec.open(&name) {
-        Ok(sink) => Ok(Offered { name, spec: spec.to_string(), sink }),
+        Ok(sink) => {
+            let sink = observe(&name, sink).map_err(StartError::Observer)?;
+            Ok(Offered { name, spec: spec.to_string(), sink })
+        }
         Err(error) => Err(StartError::Device { name, error }),
     }
 }

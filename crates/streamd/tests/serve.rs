@@ -261,7 +261,7 @@ impl Sink for Slow {
             && Client::now() >= until
         {
             let (began, ended, evidence) = (place.due, until, Evidence::DeviceClock);
-            found(place, Delivery { began, ended, taken: true, evidence });
+            found(place, Delivery { began, ended, taken: true, evidence, correction: None });
             self.busy = None;
         }
     }

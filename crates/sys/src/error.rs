@@ -23,9 +23,17 @@ impl SysError {
 
     /// Takes `errno` of the calling thread's last failed call.
     pub fn last(call: &'static str) -> Self {
-        let errno = Errno::from_io_error(&std::io::Error::last_os_error());
-        // `last_os_error` always carries a number; EIO is a placeholder.
-        Self::new(call, errno.unwrap_or(Errno::IO))
+        Self::from_io(call, &std::io::Error::last_os_error())
+    }
+
+    /// The error of a call that the standard library made; EIO if it carries no number.
+    pub fn from_io(call: &'static str, error: &std::io::Error) -> Self {
+        Self::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    }
+
+    /// Adds the call's name to errors of the standard library: `.map_err(SysError::of_io("bind"))`.
+    pub fn of_io(call: &'static str) -> impl Fn(std::io::Error) -> Self {
+        move |error| Self::from_io(call, &error)
     }
 
     /// Turns the −1 of a libc function into an error and passes other values on.

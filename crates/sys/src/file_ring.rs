@@ -38,8 +38,7 @@ impl FileRing {
         let length = stride(size).checked_mul(depth as usize).ok_or(too_large)?;
         let mut buffers = Mapping::new(length)?;
         buffers.bytes().fill(0);
-        let ring =
-            io_uring::IoUring::new(depth).map_err(|error| failed("io_uring_setup", &error))?;
+        let ring = io_uring::IoUring::new(depth).map_err(SysError::of_io("io_uring_setup"))?;
         let free = (0..depth).collect();
         Ok(Self { ring, file, block: size, buffers: ManuallyDrop::new(buffers), free, depth })
     }
@@ -82,7 +81,7 @@ impl FileRing {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-                Err(error) => return Err(failed("io_uring_enter", &error)),
+                Err(error) => return Err(SysError::from_io("io_uring_enter", &error)),
             }
             if let Some(completion) = self.ring.completion().next() {
                 self.free.push(completion.user_data() as u32);
@@ -98,10 +97,6 @@ impl FileRing {
 /// The distance of two buffers: whole pages, which direct transfers need.
 const fn stride(block: u32) -> usize {
     (block as usize).next_multiple_of(4096)
-}
-
-fn failed(call: &'static str, error: &std::io::Error) -> SysError {
-    SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
 impl Drop for FileRing {

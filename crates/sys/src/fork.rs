@@ -1,10 +1,13 @@
 //! A copy of this process that runs a loop.
 
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
+use std::thread;
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
+use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 
 use crate::clock;
@@ -45,6 +48,9 @@ impl Halt {
     }
 }
 
+/// The stack of a thread that waits for the end of a copy.
+const WATCH_STACK: usize = 64 << 10;
+
 impl Fork {
     /// Starts a copy that runs `work` and ends, with the CPUs and the policy of the calling thread.
     ///
@@ -75,6 +81,11 @@ impl Fork {
         }
     }
 
+    /// Its only thread.
+    pub fn thread(&self) -> ThreadId {
+        ThreadId(self.process.as_raw_nonzero().get())
+    }
+
     /// Its process ID.
     pub fn id(&self) -> u32 {
         self.process.as_raw_nonzero().get().unsigned_abs()
@@ -96,6 +107,27 @@ impl Fork {
             Some(_) => Ok(self.ended),
             None => self.wait_with(WaitOptions::NOHANG | WaitOptions::UNTRACED),
         }
+    }
+
+    /// Calls `act` once the copy does not go on: it has ended, or a signal has stopped it. A thread
+    /// that sleeps until then does that.
+    ///
+    /// # Errors
+    /// `EMFILE`: too many open files. `EAGAIN`: too many threads.
+    #[doc(alias = "waitid")]
+    pub fn when_halted(&self, act: impl FnOnce() + Send + 'static) -> Result<(), SysError> {
+        let process = rustix::process::pidfd_open(self.process, PidfdFlags::empty())
+            .map_err(SysError::of("pidfd_open"))?;
+        let watch = move || {
+            let halts = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+            let wait = || rustix::process::waitid(WaitId::PidFd(process.as_fd()), halts);
+            // Any other error: somebody has waited for it, so it has ended.
+            while wait().err() == Some(Errno::INTR) {}
+            act();
+        };
+        let thread = thread::Builder::new().name("watch".to_owned()).stack_size(WATCH_STACK);
+        let started = thread.spawn(watch);
+        started.map(drop).map_err(|_| SysError::new("pthread_create", Errno::AGAIN))
     }
 
     /// Waits until it has ended by itself.
@@ -170,6 +202,23 @@ mod tests {
             }
         }
         assert_eq!(copy.halt(), Ok(Some(Halt::Killed(9))), "its end is known");
+    }
+
+    #[test]
+    fn a_copy_that_is_killed_or_stopped_is_noticed() {
+        for signal in [Signal::KILL, Signal::STOP] {
+            let copy = Fork::start(|| {
+                loop {
+                    rustix::thread::sched_yield();
+                }
+            })
+            .unwrap();
+            let (sender, receiver) = std::sync::mpsc::channel::<()>();
+            copy.when_halted(move || drop(sender)).unwrap();
+            assert_eq!(receiver.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty));
+            rustix::process::kill_process(copy.process, signal).unwrap();
+            assert!(receiver.recv().is_err());
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 
-use crate::error::{Errno, SysError};
+use crate::error::SysError;
 
 /// A request that no CPU enters an idle state with a longer exit latency.
 ///
@@ -26,9 +26,7 @@ impl IdleStateLimit {
     /// - `EACCES`: only root may open the device, unless its mode was changed.
     /// - `ENOENT`: the kernel does not have the device, which is usual in containers.
     pub fn hold(microseconds: u32) -> Result<Self, SysError> {
-        let named = |error: std::io::Error| {
-            SysError::new("/dev/cpu_dma_latency", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        };
+        let named = |error: std::io::Error| SysError::from_io("/dev/cpu_dma_latency", &error);
         let mut device = OpenOptions::new().write(true).open(Self::DEVICE).map_err(named)?;
         // The device takes a signed 32-bit number in native byte order.
         let latency = i32::try_from(microseconds).unwrap_or(i32::MAX);
@@ -42,6 +40,7 @@ mod tests {
     use tactus_testing::{Need, skip};
 
     use super::*;
+    use crate::error::Errno;
 
     #[test]
     fn the_limit_is_held_where_root_may_hold_it() {

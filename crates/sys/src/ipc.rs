@@ -66,7 +66,16 @@ pub trait Transport {
 
     /// Ends the waiting of the other side, if closing does not do that.
     fn hang_up(&mut self) {}
+
+    /// Ends the waiting of this side, called by another thread; `None` if the end of the other side
+    /// does that.
+    fn alarm(&self) -> Option<Alarm> {
+        None
+    }
 }
+
+/// What ends the waiting of a side.
+pub type Alarm = Box<dyn FnOnce() + Send>;
 
 /// Both ends of a transport.
 pub type Ends<T> = Result<[T; 2], SysError>;
@@ -101,6 +110,11 @@ trait Channel {
 
     /// See [`Transport::hang_up`].
     fn hang_up(&mut self) {}
+
+    /// See [`Transport::alarm`].
+    fn alarm(&self) -> Option<Alarm> {
+        None
+    }
 }
 
 /// An end of a transport that copies from private memory to private memory.
@@ -157,6 +171,10 @@ impl<C: Channel> Transport for Copying<C> {
 
     fn hang_up(&mut self) {
         self.channel.hang_up();
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        self.channel.alarm()
     }
 }
 

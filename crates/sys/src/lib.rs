@@ -26,6 +26,7 @@ pub mod gpio;
 pub mod identity;
 pub mod idle_states;
 pub mod ipc;
+pub mod jack;
 pub mod leash;
 pub mod local_socket;
 pub mod mapping;

@@ -1,6 +1,7 @@
 //! Network namespaces, virtual links between them, and sockets below and beside the kernel's
 //! protocols.
 
+mod drops;
 mod namespace;
 mod napi;
 mod packet;
@@ -8,11 +9,12 @@ mod route;
 mod stamp;
 mod xdp;
 
+pub use drops::dropped_datagrams;
 pub use namespace::NetworkNamespace;
 pub use napi::receive_in_threads;
 pub use packet::{PacketSocket, Protocol};
 pub use route::{LinkEnd, RouteSocket};
-pub use stamp::StampedSocket;
+pub use stamp::{Departure, DepartureSocket, StampedSocket};
 pub use xdp::XdpTransmitter;
 
 use std::os::fd::OwnedFd;
@@ -33,6 +35,17 @@ pub type Mac = [u8; 6];
 pub fn interface_index(name: &str) -> Result<u32, SysError> {
     rustix::net::netdevice::name_to_index(name_socket()?, name)
         .map_err(SysError::of("if_nametoindex"))
+}
+
+/// The name of an interface of the calling thread's namespace:
+/// [if_indextoname(3)](https://man7.org/linux/man-pages/man3/if_indextoname.3.html).
+///
+/// # Errors
+/// `ENXIO`: there is no such interface.
+#[doc(alias = "SIOCGIFNAME")]
+pub fn interface_name(index: u32) -> Result<String, SysError> {
+    rustix::net::netdevice::index_to_name(name_socket()?, index)
+        .map_err(SysError::of("if_indextoname"))
 }
 
 /// A socket for requests about interfaces of the calling thread's namespace.

@@ -44,10 +44,8 @@ impl PidFd {
     /// `EBADF`: the descriptor is not a pidfd.
     pub fn id(&self) -> Result<ThreadId, SysError> {
         const FILE: &str = "/proc/self/fdinfo";
-        let text =
-            fs::read_to_string(format!("{FILE}/{}", self.0.as_raw_fd())).map_err(|error| {
-                SysError::new(FILE, Errno::from_io_error(&error).unwrap_or(Errno::IO))
-            })?;
+        let text = fs::read_to_string(format!("{FILE}/{}", self.0.as_raw_fd()))
+            .map_err(SysError::of_io(FILE))?;
         let number = text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
         match number {
             Some(number @ 1..) => Ok(ThreadId(number)),

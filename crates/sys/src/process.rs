@@ -56,6 +56,15 @@ pub fn stop_here(parent: u32) -> Result<(), SysError> {
     rustix::process::set_parent_process_death_signal(None).map_err(SysError::of("prctl"))
 }
 
+/// The signal that has stopped a child of this process, while it is stopped; `None` if it runs or has
+/// ended.
+#[doc(alias = "WSTOPPED")]
+pub fn stopped_by(child: u32) -> Option<i32> {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = rustix::process::waitid(WaitId::Pid(pid(child)?), options).ok()??;
+    status.stopping_signal()
+}
+
 /// Waits until a child has stopped itself by [`stop_here`]; false if it has ended instead, without
 /// taking its status.
 ///

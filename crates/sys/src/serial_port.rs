@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::termios::LocalModes;
 
 use crate::error::SysError;
 
@@ -39,7 +40,41 @@ pub fn free(root: &Path) -> Vec<PathBuf> {
 /// - `EACCES`: it belongs to others, usually to the group `dialout`.
 #[doc(alias = "O_NOCTTY")]
 pub fn open(port: &Path) -> Result<File, SysError> {
-    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open_with(port, OFlags::WRONLY)
+}
+
+/// Like [`open`], for a port or another character device whose writes return at once if they would
+/// wait.
+///
+/// # Errors
+/// As above; `EAGAIN` or `EBUSY`: another program uses the device.
+#[doc(alias = "O_NONBLOCK")]
+pub fn open_without_waiting(device: &Path) -> Result<File, SysError> {
+    open_with(device, OFlags::WRONLY | OFlags::NONBLOCK)
+}
+
+/// Like [`open_without_waiting`], for reading.
+///
+/// # Errors
+/// As above.
+pub fn open_input(device: &Path) -> Result<File, SysError> {
+    open_with(device, OFlags::RDONLY | OFlags::NONBLOCK)
+}
+
+/// Whether a device is a terminal that echoes bytes, changes them, or keeps them until the end of
+/// a line: [termios(3)](https://man7.org/linux/man-pages/man3/termios.3.html).
+#[doc(alias = "cfmakeraw")]
+pub fn changes_bytes(device: &File) -> bool {
+    let Ok(settings) = rustix::termios::tcgetattr(device) else { return false };
+    let mut raw = settings.clone();
+    raw.make_raw();
+    let local = LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+    let is_changed = (settings.local_modes & local) != (raw.local_modes & local);
+    is_changed || settings.input_modes != raw.input_modes
+}
+
+fn open_with(port: &Path, flags: OFlags) -> Result<File, SysError> {
+    let flags = flags | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::open(port, flags, Mode::empty()).map(File::from).map_err(SysError::of("open"))
 }
 

@@ -23,8 +23,10 @@
 #![forbid(unsafe_code)]
 
 mod sleeper;
+mod sound;
 
 pub use sleeper::Sleeper;
+pub use sound::sound_server_configuration;
 
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;
@@ -48,7 +50,8 @@ pub enum Need {
     Display,
     /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
     Sound,
-    /// The tools for building kernels, and the Python package `perfetto`.
+    /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
+    /// programs of others that few machines have, such as SuperCollider.
     Tools,
     /// The results of `cargo xtask dist`, in the folder that `TACTUS_DIST` names.
     Dist,

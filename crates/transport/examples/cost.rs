@@ -6,8 +6,8 @@
 use std::error::Error;
 use std::net::{Ipv4Addr, UdpSocket};
 
+use tactus_sys::SysError;
 use tactus_sys::clock::thread_cpu_time;
-use tactus_sys::{Errno, SysError};
 use tactus_transport::{Link, PacketLink, Pair, Udp, XdpLink};
 
 const BURSTS: u32 = 2_000;
@@ -16,11 +16,7 @@ const PORT: u16 = 900;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let pair = Pair::make(2)?;
-    let bind = || {
-        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).map_err(|error| {
-            SysError::new("bind", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        })
-    };
+    let bind = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).map_err(SysError::of_io("bind"));
     // Its buffer fills, and the kernel drops the rest.
     let _receiver = pair.far().within(bind)?;
     let packet = [0; 1024];

@@ -1,6 +1,11 @@
 //! Compiles C programs with the header and the library, and runs them.
 #![forbid(unsafe_code)]
 
+#[path = "../../../streamd/tests/common/mod.rs"]
+#[expect(dead_code, reason = "the tests of the server use more of it")]
+mod common;
+mod delivery;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -144,17 +149,24 @@ fn wrong_calls_are_refused_with_a_text() {
     assert_eq!(run(Command::new(program).arg(folder.path().join("socket"))), "0 failures\n");
 }
 
-#[test]
-fn wrong_calls_corrupt_no_memory() {
-    let folder = tempfile::tempdir().unwrap();
-    let empty = folder.path().join("empty.c");
+/// The options for a program that checks its use of memory; `None` and a skip if `cc` has none.
+fn sanitizing(folder: &Path) -> Option<[&'static str; 2]> {
+    let empty = folder.join("empty.c");
     fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
     let sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     let mut tried = Command::new("cc");
-    tried.args(sanitize).arg(&empty).arg("-o").arg(folder.path().join("empty"));
-    if !tried.output().is_ok_and(|output| output.status.success()) {
-        return skip(Need::Machine, "cc has no address sanitizer");
+    tried.args(sanitize).arg(&empty).arg("-o").arg(folder.join("empty"));
+    if tried.output().is_ok_and(|output| output.status.success()) {
+        return Some(sanitize);
     }
+    skip(Need::Machine, "cc has no address sanitizer");
+    None
+}
+
+#[test]
+fn wrong_calls_corrupt_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(sanitize) = sanitizing(folder.path()) else { return };
     let misuse = "crates/capi/tests/c/misuse.c";
     let Some(program) = compile(folder.path(), misuse, Link::Shared, &sanitize) else { return };
     let mut program = Command::new(program);
@@ -187,25 +199,34 @@ fn a_violation_is_reported_with_its_line() {
     assert!(!seen.contains("futex"), "what the library does itself is no violation: {seen}");
 }
 
+/// Functions and constants, as headers declare them, with the prefix of their header.
+fn declared(source: &str) -> impl Iterator<Item = (&'static str, String)> {
+    source.lines().flat_map(|line| {
+        let function = line.split_once("extern \"C\" fn ").filter(|_| line.starts_with("pub "));
+        let function = function.and_then(|(_, rest)| Some(format!("{}(", rest.split_once('(')?.0)));
+        let constant = line.strip_prefix("pub const ").and_then(|rest| rest.split_once(':'));
+        let constant = constant.map(|(name, _)| format!("#define {name} "));
+        let header = |name: String| match name.starts_with("tactus_") || name.contains(" TACTUS_") {
+            true => ("tactus.h", name),
+            false => ("tactus_rt.h", name),
+        };
+        [function, constant].into_iter().flatten().map(header)
+    })
+}
+
 #[test]
-fn the_header_declares_every_function_and_constant() {
-    let header = fs::read_to_string(root().join("crates/capi/include/tactus_rt.h")).unwrap();
-    let folder = root().join("crates/capi/src");
+fn the_headers_declare_every_function_and_constant() {
+    let read =
+        |name: &str| fs::read_to_string(root().join("crates/capi/include").join(name)).unwrap();
     let mut names = Vec::new();
-    for file in fs::read_dir(folder).unwrap() {
-        let source = fs::read_to_string(file.unwrap().path()).unwrap();
-        for line in source.lines() {
-            let function = line.split_once("extern \"C\" fn ").filter(|_| line.starts_with("pub "));
-            let constant = line.strip_prefix("pub const TRT_");
-            names.extend(
-                function.and_then(|(_, rest)| Some(format!("{}(", rest.split_once('(')?.0))),
-            );
-            names.extend(
-                constant.and_then(|rest| Some(format!("#define TRT_{} ", rest.split_once(':')?.0))),
-            );
+    for folder in ["crates/capi/src", "crates/capi/src/delivery"] {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
+        for file in files.filter(|path| path.is_file()) {
+            names.extend(declared(&fs::read_to_string(file).unwrap()));
         }
     }
-    assert!(names.len() > 40, "{names:?}");
-    let missing: Vec<&String> = names.iter().filter(|name| !header.contains(*name)).collect();
-    assert!(missing.is_empty(), "{missing:?}; fix: run `cargo xtask header` and commit the result");
+    assert!(names.len() > 80, "{names:?}");
+    names.retain(|(header, name)| !read(header).contains(name));
+    assert!(names.is_empty(), "{names:?}; fix: run `cargo xtask header` and commit the result");
+    assert!(!read("tactus_rt.h").contains("tactus_at"), "each function is in one header");
 }

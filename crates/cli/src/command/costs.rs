@@ -26,7 +26,8 @@ use crate::values::{seed, whole};
 
 /// Measure what operations cost on this machine: system calls, round trips, memory, clocks, interrupts.
 ///
-/// It takes about two minutes, and about twenty seconds with --quick. Each operation is measured in
+/// It takes about three minutes, and about twenty seconds with --quick; --plan-only prints an estimate.
+/// A busy machine takes longer, and the time left follows its pace. Each operation is measured in
 /// several fresh processes, in random order, and gets a floor (the shortest sample), a median with an
 /// interval, and a tail. Beside each batch of samples it times a system call, so that it notices a
 /// machine with two speeds, and reads what else had the CPU. The run is stored.

@@ -61,7 +61,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
     /// Number of processes that measure each operation, and of runs of the real pipeline
-    #[arg(short, long, value_name = "N", default_value = "6", value_parser = whole(1..=Plan::MAX_ROUNDS))]
+    #[arg(short, long, value_name = "N", default_value = "16", value_parser = whole(1..=Plan::MAX_ROUNDS))]
     rounds: u32,
     /// Seed of the order and of the simulation [default: a new one]
     #[arg(long, value_name = "N", value_parser = seed)]
@@ -193,6 +193,14 @@ fn conclude(
         Some(failure) if verified.runs.is_empty() => Err(failure.into()),
         Some(failure) => {
             say!("warning: the real pipeline ran in fewer rounds: {failure}");
+            Ok(())
+        }
+        None if verified.runs.is_empty() && verified.ended > 0 => {
+            say!(
+                "warning: in all {}, the real pipeline fell so far behind its period that it was \
+                 ended. fix: a longer period, or less work in its stages",
+                format::counted(verified.ended as u64, "round")
+            );
             Ok(())
         }
         None => Ok(()),

@@ -1,5 +1,7 @@
 //! `tactus streamd`: the delivery server.
 
+mod doors;
+
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -8,10 +10,12 @@ use tactus_app::Error;
 use tactus_model::format;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
-use tactus_stream::SOCKET;
-use tactus_streamd::{NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
+use tactus_stream::{DeviceInfo, SOCKET};
+use tactus_streamd::inputs::{Inputs, NamedInput};
+use tactus_streamd::{DeviceSpec, NamedDevice, Options, Pace, SPIN_MOST, Settings, StartError};
 use tactus_sys::process::effective_user;
 
+use self::doors::Doors;
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
 use crate::signals;
@@ -28,17 +32,21 @@ use crate::terminal::{say, shortfall_text};
 /// It needs root, CAP_SYS_NICE or a limit RLIMIT_RTPRIO for its priority; without it, the server
 /// serves with the best policy that is permitted, and says so.
 ///
-/// Example: tactus streamd --device null=measure
+/// Doors let in programs that are not clients: --osc takes Open Sound Control over UDP, --lines JSON
+/// lines over a local socket, and --lsl shows deliveries to the Lab Streaming Layer.
+///
+/// Example: tactus streamd --device null=measure --osc 7770
 #[derive(Args)]
 pub(crate) struct StreamdArguments {
     /// Socket to listen at, unless systemd passes one
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     socket: PathBuf,
     /// Device by the name by which programs open it; several are possible
-    ///
-    /// measure takes any bytes, and shows the error against due times.
-    #[arg(long = "device", value_name = "NAME=SPEC", required = true)]
+    #[arg(long = "device", value_name = "NAME=SPEC", required = true, long_help = devices_help())]
     devices: Vec<NamedDevice>,
+    /// MIDI input by the name by which programs listen to it: pty, pty:LINK, the path of a device, jack, or jack:CLIENT; several are possible
+    #[arg(long = "input", value_name = "NAME=PORT")]
+    inputs: Vec<NamedInput>,
     /// Policy of the threads that deliver; the thread that serves programs has the next lower priority
     #[arg(long, value_name = "POLICY", default_value = "fifo:80")]
     policy: Scheduling,
@@ -49,7 +57,15 @@ pub(crate) struct StreamdArguments {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = spin)]
     spin: Nanos,
     #[command(flatten)]
+    doors: Doors,
+    #[command(flatten)]
     quietness: Quietness,
+}
+
+fn devices_help() -> String {
+    let first = "Device by the name by which programs open it; several are possible\n";
+    let forms = DeviceSpec::FORMS.map(|(form, meaning)| format!("\n{form}: {meaning}"));
+    [first, &forms.concat()].concat()
 }
 
 /// The longest horizon: what waits is bounded by the items of a client, not by this.
@@ -70,28 +86,49 @@ fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
 }
 
 pub(crate) fn run(arguments: StreamdArguments) -> CommandResult {
-    let StreamdArguments { socket, devices, policy, horizon, spin, quietness } = arguments;
+    let StreamdArguments { socket, devices, inputs, policy, horizon, spin, doors, quietness } =
+        arguments;
     let settings = Settings { pace: Pace { policy, spin }, horizon };
-    let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     let options = Options { socket: socket.clone(), devices, settings };
-    let (server, is_activated) = tactus_streamd::start(options).map_err(not_started)?;
+    doors.check(&options.devices)?;
+    let mut markers = Vec::new();
+    let mark = |name: &str, sink| doors.mark(name, sink, &mut markers);
+    let (mut server, is_activated) =
+        tactus_streamd::start_observed(options, mark).map_err(not_started)?;
+    if !inputs.is_empty() {
+        let inputs = Inputs::open(&inputs, policy).map_err(not_started)?;
+        for input in inputs.status() {
+            quietness.note(format_args!("input {}: {}", input.name, input.spec));
+        }
+        server = server.with_inputs(inputs);
+    }
     let handle = server.handle();
     signals::on_interrupt(move |_| handle.end())?;
     for shortfall in server.shortfalls() {
         say!("{}", shortfall_text(shortfall).trim_end());
     }
-    let socket = match is_activated {
+    let shown = match is_activated {
         true => "the socket that systemd passed".to_owned(),
         false => socket.display().to_string(),
     };
+    let name = |device: &DeviceInfo| format!("{}={}", device.name, device.spec);
+    let names: Vec<String> = server.devices().map(name).collect();
     let count = format::counted(names.len() as u64, "device");
-    quietness.note(format_args!("serving {socket}; {count}: {}", names.join(", ")));
-    server.run().map_err(CommandError::internal)
+    quietness.note(format_args!("serving {shown}; {count}: {}", names.join(", ")));
+    // They close after the server has answered every item.
+    let _open = doors.open(&socket, quietness)?;
+    let served = server.run().map_err(CommandError::internal);
+    for outlet in markers.iter().filter(|outlet| outlet.lost() > 0) {
+        say!("LSL: {} deliveries have no marker: too many came at once.", outlet.lost());
+    }
+    served
 }
 
 fn not_started(error: StartError) -> CommandError {
     let kind = match error {
-        StartError::NameTaken(_) | StartError::Devices { .. } => tactus_app::ErrorKind::Usage,
+        StartError::NameTaken(_) | StartError::InputNameTaken(_) | StartError::Devices { .. } => {
+            tactus_app::ErrorKind::Usage
+        }
         _ => tactus_app::ErrorKind::Unavailable,
     };
     let hint = match &error {

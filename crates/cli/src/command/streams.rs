@@ -6,7 +6,7 @@ use clap::Args;
 use tactus_app::{Error, ErrorKind};
 use tactus_model::format;
 use tactus_model::time::Nanos;
-use tactus_stream::message::{ClientStatus, Counts, DeviceStatus, Status};
+use tactus_stream::message::{ClientStatus, Counts, DeviceStatus, InputStatus, Status};
 use tactus_stream::{ConnectError, SOCKET, status};
 
 use crate::error::{CommandError, CommandResult};
@@ -73,6 +73,15 @@ const CLIENTS: Columns<10> = Columns([
     ("lead", 10),
 ]);
 
+const INPUTS: Columns<6> = Columns([
+    ("input", 12),
+    ("what", 20),
+    ("listeners", 9),
+    ("messages", 10),
+    ("problems", 8),
+    ("lost", 6),
+]);
+
 /// The status for people: a headline, a row for each device, and a row for each client.
 fn text(status: &Status) -> String {
     let Counts { accepted, delivered, .. } = status.total;
@@ -94,6 +103,12 @@ fn text(status: &Status) -> String {
     }
     for client in &status.clients {
         text.push_str(&CLIENTS.row(client_cells(client)));
+    }
+    if !status.inputs.is_empty() {
+        text.push_str(&INPUTS.header());
+    }
+    for input in &status.inputs {
+        text.push_str(&INPUTS.row(input_cells(input)));
     }
     for shortfall in &status.shortfalls {
         text.push_str(&format!("warning: {}\n", format::printable(shortfall)));
@@ -135,6 +150,18 @@ fn client_cells(status: &ClientStatus) -> [String; 10] {
     ]
 }
 
+fn input_cells(status: &InputStatus) -> [String; 6] {
+    let InputStatus { name, spec, listeners, messages, problems, lost, is_gone } = status;
+    [
+        format::quoted(name),
+        if *is_gone { "gone".to_owned() } else { format::quoted(spec) },
+        listeners.to_string(),
+        messages.to_string(),
+        problems.to_string(),
+        lost.to_string(),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use tactus_stream::message::{DeviceInfo, Errors};
@@ -171,6 +198,7 @@ mod tests {
             running: Nanos::from_secs(5),
             devices: vec![device],
             clients: vec![client],
+            inputs: Vec::new(),
             total: counts,
             shortfalls: vec!["fifo:80: not permitted".to_owned()],
         };

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 121] = [
+const ROWS: [Row; 127] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -58,6 +58,11 @@ const ROWS: [Row; 121] = [
     (&["measure", "--net-path", "relay"], "add `--probe net`", 2),
     (&["measure", "--probe", "net", "--net-path", "sockets"], "did you mean `socket`?", 2),
     // Operations.
+    (&["measure", "--probe", "midi", "--message-rate", "2000"], "the limit is 1000", 2),
+    (&["measure", "--probe", "midi", "--message-ahead", "61s"], "the limit is 60s", 2),
+    (&["measure", "--probe", "midi", "--clock", "tai"], "use clock = \"monotonic\"", 2),
+    (&["measure", "--via", "server"], "add `--probe midi`", 2),
+    (&["measure", "--probe", "midi", "--via", "sever"], "did you mean `server`?", 2),
     (&["measure", "--probe", "cost", "--operation", "pip"], "did you mean `pipe`?", 2),
     (&["measure", "--operation", "pipe"], "add `--probe cost`", 2),
     (&["costs", "--operation", "getppid", "--size", "1MiB"], "for operation = memory-read", 2),
@@ -77,6 +82,11 @@ const ROWS: [Row; 121] = [
     (&["model", "control-lop"], "did you mean `control-loop`?", 2),
     (&["model", "{dir}"], "Is a directory", 2),
     (&["model", "{dir}/cpus.toml"], "the pipeline has no period", 2),
+    (
+        &["model", "{dir}/rate.toml"],
+        "rate: write the frames a second as a number from 0.1 to 20000",
+        2,
+    ),
     (&["model", "control-loop", "--policy", "fifo:0"], "`0` is not a real-time priority", 2),
     // Words.
     (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
@@ -156,6 +166,7 @@ fn wrong_input_is_answered_before_anything_is_done() {
     let folder = tactus.folder().join("files");
     fs::create_dir(&folder).unwrap();
     let plan = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    plan("rate.toml", "rate = \"25/s\"\n[[stage]]\nname = \"read\"\n");
     plan("cpus.toml", "name = \"cpus\"\n[settings]\ncpus = \"8000\"\n");
     plan("tick.toml", "name = \"tick\"\n[settings]\ntick = 100\n");
     plan("hello.txt", "hello\n");
@@ -182,7 +193,7 @@ fn wrong_input_is_answered_before_anything_is_done() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
     }
     assert_eq!(tactus.succeed(&["list", "--json"]), listed, "nothing was measured");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 8, "nothing was written");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 9, "nothing was written");
 }
 
 #[test]

@@ -144,11 +144,11 @@ fn a_gate_compares_exactly_two_kernels() {
 #[test]
 fn a_gate_measures_the_same_cells_under_both_kernels_in_deterministic_time() {
     let tactus = Tactus::new();
-    let arguments = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian", "--seeds", "4"];
+    let arguments = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian", "--seeds", "8"];
     let options = ["--load", "syscall", "--policy", "fifo:80", "--plan-only", "--json"];
     let plan = tactus.succeed(&[&arguments[..], &options].concat());
     let plan: Value = serde_json::from_str(&plan).unwrap();
-    assert_eq!(plan["rounds"], 4);
+    assert_eq!(plan["rounds"], 8);
     let cells = plan["cells"].as_array().unwrap();
     let (before, after) = cells.split_at(cells.len() / 2);
     for (before, after) in before.iter().zip(after) {
@@ -160,10 +160,25 @@ fn a_gate_measures_the_same_cells_under_both_kernels_in_deterministic_time() {
 }
 
 #[test]
-fn a_bisect_skips_a_missing_kernel() {
+fn a_bisect_skips_a_missing_kernel_and_stops_without_a_baseline() {
     let tactus = Tactus::new();
-    let arguments = ["lab", "gate", "--kernel", "/no/kernel", "--against", "/no/kernel:quirk.a=1"];
-    tactus.fail(3, &arguments);
-    let error = tactus.fail(125, &[&arguments[..], &["--bisect"]].concat());
+    let gate = |kernel, against| ["lab", "gate", "--kernel", kernel, "--against", against];
+    let bisect = |code, arguments: [&str; 6], more: &[&str]| {
+        tactus.fail(code, &[&arguments[..], &["--bisect"], more].concat())
+    };
+    bisect(128, gate("/no/kernel", "/no/other/kernel"), &[]);
+    // Wrong usage is no verdict on a commit either.
+    let error = bisect(128, gate("/no/kernel", "/no/other/kernel"), &["--seeds", "3"]);
+    assert!(error.contains("3 seeds cannot show a difference"), "{error}");
+    let error = tactus.fail(3, &gate("/no/kernel", "/no/kernel:quirk.a=1"));
+    if !error.contains("/no/kernel") {
+        return skip(Need::Guest, error);
+    }
+    // The header of a kernel's file, which makes a baseline that nobody boots here.
+    let mut image = vec![0; 0x800];
+    image[0x202..0x206].copy_from_slice(b"HdrS");
+    let baseline = tactus.folder().join("baseline");
+    fs::write(&baseline, image).unwrap();
+    let error = bisect(125, gate("/no/kernel", baseline.to_str().unwrap()), &[]);
     assert!(error.contains("undecided: "), "{error}");
 }

@@ -1,10 +1,13 @@
 //! Pipelines: predicted, run with real processes, and compared.
 
 use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tactus_sys::pidfd::PidFd;
 
-use crate::support::Tactus;
+use crate::support::{Tactus, text};
 
 /// Three processes on one CPU.
 const PIPELINE: &str = r#"
@@ -101,6 +104,42 @@ fn a_pipeline_is_predicted_and_run_beside_the_prediction() {
     }
     assert!(warnings.contains("read-byte 3ms instead of 4ms"), "{warnings}");
     tactus.require_nothing_left();
+}
+
+/// The process that coordinates a pipeline, as soon as the command has started it.
+fn coordinator(command: u32) -> u32 {
+    let until = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < until {
+        let children = fs::read_to_string(format!("/proc/{command}/task/{command}/children"));
+        for child in children.unwrap_or_default().split_whitespace() {
+            let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            if text(&line).contains("internal\0pipeline") {
+                return child.parse().unwrap();
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("the pipeline did not start");
+}
+
+/// The frames would run for a minute.
+#[test]
+fn a_coordinator_that_is_killed_or_stopped_ends_the_command_with_the_reason() {
+    let tactus = Tactus::new();
+    let file = tactus.folder().join("short.toml");
+    fs::write(&file, PIPELINE).unwrap();
+    let arguments = ["model", file.to_str().unwrap(), "--quiet", "--rounds", "1", "--verify"];
+    for (signal, expected) in [(9, "killed by signal 9"), (19, "signal 19 has stopped")] {
+        let mut command = tactus.command(&[&arguments[..], &["--frames", "20000"]].concat());
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        PidFd::of_process(coordinator(command.id())).unwrap().send(signal).unwrap();
+        let sent = Instant::now();
+        let output = command.wait_with_output().unwrap();
+        let error = text(&output.stderr);
+        assert!(error.contains(expected), "{error}");
+        assert!(sent.elapsed() < Duration::from_secs(50), "it waited for the frames");
+        tactus.require_nothing_left();
+    }
 }
 
 #[test]

@@ -37,6 +37,28 @@ fn every_second_is_printed_and_the_total_is_their_sum() {
 }
 
 #[test]
+fn messages_are_watched_and_measured_by_library_and_by_server() {
+    for via in ["library", "server"] {
+        let tactus = Tactus::new();
+        let probe = ["--probe", "midi", "--via", via, "--message-ahead", "200ms"];
+        let short = ["--duration", "1200ms", "--cpus", "0", "--warmup", "0ns"];
+        let watch = [&["watch", "--json"][..], &probe, &short].concat();
+        let lines = json_lines(&tactus.succeed(&watch));
+        let of =
+            |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
+        let total = of("total")[0];
+        assert_eq!(total["intended"], 120, "{via}: {lines:?}");
+        assert_eq!((&total["observed"], &total["missed"]), (&120.into(), &0.into()), "{via}");
+        let measure = ["measure", "--traced", "0s", "--rounds", "1", "--json", "--no-page"];
+        let run: Value =
+            serde_json::from_str(&tactus.succeed(&[&measure[..], &probe, &short].concat()))
+                .unwrap();
+        let text = run.to_string();
+        assert!(text.contains("message"), "{via}: {text}");
+    }
+}
+
+#[test]
 fn needs_tracing_late_samples_are_explained_in_lines_too() {
     let tactus = Tactus::new();
     let options = ["--cpus", "0", "--causes", "--threshold", "1us", "--duration", "4s"];

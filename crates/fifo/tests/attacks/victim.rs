@@ -219,12 +219,12 @@ fn serve(
         // This process has forked to start the peer, so the first write to each page is a fault.
         measure(&mut channels, &mut ticks, REHEARSAL);
         ticks.clear();
-        let stolen = record.read().steal.unwrap_or_default();
+        let stolen = record.read()[0].steal.unwrap_or_default();
         let before = (channels.state.counts(), channels.command.counts());
         measure(&mut channels, &mut ticks, periods);
         sched::set(Scheduling::ORDINARY).unwrap();
         let after = (channels.state.counts(), channels.command.counts());
-        let steal = record.read().steal.unwrap_or_default().saturating_sub(stolen);
+        let steal = record.read()[0].steal.unwrap_or_default().saturating_sub(stolen);
         check(&channels);
         results.send(Found { steal, ..summary(&ticks, before, after) }).unwrap();
     }

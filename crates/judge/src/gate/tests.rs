@@ -81,6 +81,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         timer_interrupts: None,
         clock: None,
         by_dirt: None,
+        messages: None,
     };
     Measurement {
         turn,

@@ -3,11 +3,14 @@
 use std::fmt;
 
 use serde::Serialize;
+use tactus_model::cell::Cell;
 use tactus_model::guest::Speed;
 use tactus_model::probe::ProbeKind;
 use tactus_model::result::Measurement;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
+
+use super::GateOptions;
 
 /// A figure of one cell with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -91,6 +94,17 @@ impl Figure {
             Self::Interruption => matches!(probe, ProbeKind::Sort),
             _ => !matches!(probe, ProbeKind::Sort | ProbeKind::Cost),
         }
+    }
+
+    /// Whether a gate compares the figure.
+    pub(super) fn is_wanted(self, options: &GateOptions) -> bool {
+        !(options.paths_only && self.kind() == Kind::Tail)
+    }
+
+    /// Whether measurements of a cell may have the figure.
+    pub(super) fn may_have(self, cell: &Cell) -> bool {
+        let has_load = self != Self::Operation || !cell.load.load.is_idle();
+        self.is_of(cell.probe.kind()) && has_load
     }
 
     /// The figure of a measurement by this kind of probe, if it has one.

@@ -53,6 +53,11 @@ pub(crate) const CACHES: Check = Check {
     why: "A wakeup is counted by its dirt only if the caches were ready when it was due.",
 };
 
+pub(crate) const RECEIVER: Check = Check {
+    name: "receiver",
+    why: "The stamp of a message is as late as the line and the receiver are.",
+};
+
 pub(crate) const EARLY: Check =
     Check { name: "early wakeups", why: "A timer must not expire before its time." };
 
@@ -76,6 +81,7 @@ pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
         dropped(cells),
         missed(cells),
         unprepared(cells),
+        receiver(cells),
         throttled(run),
         steal(run, cells),
         lost_events(run),
@@ -319,6 +325,22 @@ fn unprepared(cells: &[CellRecord<'_>]) -> Option<Finding> {
             )
             .fixed_by("measure on an idle machine, or with a longer `--interval`".to_owned())
     })
+}
+
+/// How much of the latency of messages is that of the line and its receiver.
+fn receiver(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let longest = |cell: &&CellRecord<'_>| {
+        let tasks = cell.measurements.iter().flat_map(|measurement| &measurement.tasks);
+        tasks.filter_map(|task| Some(task.messages.as_ref()?.receiver.max)).max()
+    };
+    let worst = cells.iter().filter(|cell| longest(cell).is_some()).max_by_key(longest)?;
+    let error = format::latency(longest(&worst)?);
+    let fact =
+        format!("line and receiver took up to {error} of a message's latency in {}", worst.label);
+    Some(
+        RECEIVER
+            .warning(fact, "Latencies include that, whatever the policy of the output thread is."),
+    )
 }
 
 /// Whether the p99 or the p99.9 by schedule differs from that per wakeup, as printed.

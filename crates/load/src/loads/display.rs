@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tactus_model::time::Nanos;
 
 use super::Endless;
+use super::pace::Pace;
 use super::picture::{Picture, per_mille};
 use crate::error::{During, LoadError};
 use crate::site::Site;
@@ -59,12 +60,10 @@ pub(super) fn run(site: &'static Site) -> Endless {
 
 fn draw_alone(server: &Path, site: &Site) -> Endless {
     let display = Display::connect(server.to_owned(), site)?;
-    let mut next = Instant::now();
+    let mut pace = Pace::new(SLOT.into());
     loop {
         display.draw(per_mille(SLOT, PER_MILLE))?;
-        // A delay shifts all later pictures; the client does not catch up.
-        next = (next + Duration::from(SLOT)).max(Instant::now());
-        thread::sleep(next.saturating_duration_since(Instant::now()));
+        pace.wait();
     }
 }
 

@@ -13,10 +13,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use tactus_model::result::Shortfall;
-use tactus_sys::pty::Pty;
 use tactus_sys::serial_port;
 
-use super::Endless;
+use super::{Endless, pseudo_terminal};
 use crate::error::During;
 use crate::site::Site;
 use crate::surroundings::Surroundings;
@@ -35,9 +34,7 @@ pub(super) fn run(site: &'static Site) -> Endless {
             None => site.shortfall(no_port()),
         }
     }
-    let mut pty = Pty::open().during("open a pseudo-terminal").map_err(|error| {
-        error.hint("mount devpts on /dev/pts, or raise /proc/sys/kernel/pty/max")
-    })?;
+    let mut pty = pseudo_terminal::open()?;
     let line = pty.line;
     site.spawn("line", move || read_line(line, site))?;
     let file = text();

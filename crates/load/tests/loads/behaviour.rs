@@ -11,10 +11,10 @@ use tactus_testing::{Need, skip};
 
 use crate::Test;
 use crate::marked::{self, wait_until_none};
-use crate::measuring::{options, plan};
+use crate::measuring::{is_possible, options, plan};
 
 /// Every kind whose operations are counted.
-pub const COUNTED: [&str; 17] = [
+pub const COUNTED: [&str; 21] = [
     "compute",
     "memory",
     "compile",
@@ -32,6 +32,10 @@ pub const COUNTED: [&str; 17] = [
     "player",
     "adaptive",
     "display",
+    "x11-events",
+    "x11-keyboard",
+    "x11-mouse",
+    "console-input",
 ];
 
 pub fn tests() -> Vec<Test> {
@@ -53,6 +57,7 @@ pub fn tests() -> Vec<Test> {
     let mut add = |name: &str, test: fn()| tests.push((name.to_owned(), Box::new(test)));
     add("idle_starts_nothing", idle_starts_nothing);
     add("recordings_can_distinguish_the_tasks_of_loads", tasks_have_names);
+    add("an_x11_load_without_a_server_fails", an_x11_load_without_a_server_fails);
     add("a_command_runs", a_command_runs);
     add("the_end_of_a_command_is_reported", the_end_of_a_command_is_reported);
     add("a_command_that_cannot_run_fails", a_command_that_cannot_run_fails);
@@ -97,6 +102,9 @@ fn none_is_left() {
 }
 
 fn achieves(text: &str, containment: Option<Containment>) {
+    if !is_possible(text) {
+        return;
+    }
     let mut load = RunningLoad::start(&plan(text), &options(containment)).unwrap();
     let ready = load.snapshot();
     assert!(ready.operations > Some(0), "ready means that work is done: {ready:?}");
@@ -173,6 +181,20 @@ fn tasks_have_names() {
         }
         drop(load);
     }
+}
+
+fn an_x11_load_without_a_server_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let measured = Command::new(std::env::current_exe().unwrap())
+        .args(["internal", "measure", "x11-mouse", "best"])
+        .arg(directory.path())
+        .env("PATH", "/nonexistent")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&measured.stderr);
+    assert!(!measured.status.success());
+    assert_eq!(said.trim(), "this load needs an X server: Xvfb is not installed");
+    none_is_left();
 }
 
 fn a_command_runs() {

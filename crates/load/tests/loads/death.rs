@@ -10,7 +10,7 @@ use tactus_testing::{Need, skip};
 use crate::Test;
 use crate::behaviour::COUNTED;
 use crate::marked::{self, copies, wait_until_none};
-use crate::measuring::{Measuring, NOBODY};
+use crate::measuring::{Measuring, NOBODY, is_possible};
 
 /// The process that is killed by SIGKILL.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,9 @@ pub fn tests() -> Vec<Test> {
 fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment>, victim: Victim) {
     if user.is_some() && tactus_sys::process::effective_user() != 0 {
         return skip(Need::Root, "only root can become another user");
+    }
+    if !is_possible(load) {
+        return;
     }
     // In a directory that every user can access, unlike a checkout in a home directory.
     let directory = tempfile::tempdir().unwrap();

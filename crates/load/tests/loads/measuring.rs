@@ -7,8 +7,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use tactus_load::{Containment, HostOptions, LoadError, RunningLoad};
 use tactus_model::cpus::CpuChoice;
-use tactus_model::load::LoadPlan;
+use tactus_model::load::{BuiltinLoad, LoadPlan};
 use tactus_model::policy::Scheduling;
+use tactus_testing::{Need, require};
+use tactus_xserver::{Screen, Server};
 
 /// An ordinary user who owns nothing.
 pub const NOBODY: u32 = 65534;
@@ -16,6 +18,14 @@ pub const NOBODY: u32 = 65534;
 /// A plan for the load `text`.
 pub fn plan(text: &str) -> LoadPlan {
     LoadPlan { load: text.parse().unwrap(), scheduling: Scheduling::ORDINARY, cpus: CpuChoice::All }
+}
+
+/// Whether this machine has what the load `text` needs; otherwise, a skip is counted.
+pub fn is_possible(text: &str) -> bool {
+    let load: Result<BuiltinLoad, _> = text.parse();
+    let screen = Screen { width: 640, height: 480, bytes_per_pixel: 4 };
+    !load.is_ok_and(BuiltinLoad::needs_x_server)
+        || require(Need::Display, Server::start(screen)).is_some()
 }
 
 /// Options that start the processes of a load from this test's own binary.

@@ -37,6 +37,8 @@ keywords! {
         GettimeSyscall = "gettime-syscall",
         /// The first write to a page of private memory: a page fault without I/O.
         Fault = "fault",
+        /// The first read of a page of a mapped file that is on the disk only: a major page fault.
+        FaultMajor = "fault-major",
         /// A byte through a pipe and a byte back through another.
         Pipe = "pipe",
         /// A futex(2) wake and a wait, there and back.
@@ -154,7 +156,7 @@ const TRAP: Traits = Traits {
 const SWITCH: Traits = Traits {
     family: Family::Switch,
     unit: "round trip",
-    takes: &[Parameter::Partner, Parameter::PartnerCpu, Parameter::WorkingSet],
+    takes: &[Parameter::Partner, Parameter::PartnerCpu, Parameter::WorkingSet, Parameter::Way],
     amount: Amount::Times(1),
     ..TRAP
 };
@@ -223,7 +225,7 @@ impl Operation {
     /// The operation's row of the table.
     pub const fn traits(self) -> Traits {
         use Parameter::{
-            Advice, Cache, Directory, FileSize, IdleCount, Pages, Partner, QueueDepth, Size,
+            Advice, Cache, Directory, FileSize, IdleCount, Pages, Partner, QueueDepth, Size, Way,
             WorkingSet,
         };
         match self {
@@ -232,9 +234,15 @@ impl Operation {
             Self::Fault => {
                 Traits { unit: "page", takes: &[Pages], amount: Amount::Times(8), ..TRAP }
             }
+            Self::FaultMajor => Traits {
+                unit: "page",
+                takes: &[FileSize, Directory],
+                amount: Amount::Times(1),
+                ..TRAP
+            },
 
             Self::Pipe | Self::Futex | Self::Eventfd => SWITCH,
-            Self::Yield => Traits { takes: &[Partner, WorkingSet], ..SWITCH },
+            Self::Yield => Traits { takes: &[Partner, WorkingSet, Way], ..SWITCH },
 
             Self::MemoryRead
             | Self::MemoryWrite
@@ -286,15 +294,9 @@ impl Operation {
         }
     }
 
-    /// Whether the setting of this name applies to it; true for settings that are no
-    /// [`Parameter`].
-    pub fn takes(self, setting: &str) -> bool {
-        // A message is one way in any case.
-        if setting == "way" {
-            return self.traits().family == Family::Switch;
-        }
-        let known = Parameter::ALL.iter().find(|parameter| parameter.word() == setting);
-        known.is_none_or(|parameter| self.traits().takes.contains(parameter))
+    /// Whether it has this setting.
+    pub fn takes(self, parameter: Parameter) -> bool {
+        self.traits().takes.contains(&parameter)
     }
 
     /// Whether it has a partner.

@@ -40,6 +40,8 @@ keywords! {
         ReadClock = "read-clock",
         /// How a task sleeps; a setting of other probes too.
         Sleep = "sleep",
+        /// What a sample of a round trip is.
+        Way = "way",
     }
 }
 

@@ -15,6 +15,9 @@ keywords! {
         RoundTrip = "round-trip",
         /// Until the partner runs.
         OneWay = "one-way",
+        /// From the answer of the partner until the task runs, whose CPU was idle only since it woke
+        /// the partner.
+        Back = "back",
     }
 }
 

@@ -10,6 +10,9 @@ use crate::time::Nanos;
 impl Plan {
     /// The approximate time to start and end a cell's process and its load.
     const CELL_OVERHEAD: Nanos = Nanos::from_millis(150);
+    /// The approximate extra time of an operation: its partner, file or server, counting beside each
+    /// batch, and storing the batches.
+    const OPERATION_OVERHEAD: Nanos = Nanos::from_millis(50);
     /// The approximate extra time of a traced window: enabling its events, storing the recording,
     /// and removing the two instances of tracefs.
     const TRACING_OVERHEAD: Nanos = Nanos::from_millis(400);
@@ -46,15 +49,16 @@ impl Plan {
     }
 }
 
-/// The approximate time by which samples of an operation last longer than the window: each process
-/// takes two at least, the first of which is not measured.
+/// The approximate time that an operation takes beside its window. Its samples can last longer than the
+/// window: each process takes two at least, the first of which is not measured.
 fn overrun(cell: &Cell) -> Nanos {
     const BYTES_PER_NANOSECOND: u64 = 10;
     const CALL: Nanos = Nanos::from_nanos(100);
     let Some(cost) = cell.probe.cost() else { return Nanos::ZERO };
     let moved = cost.moved().map_or(0, |bytes| bytes.get() / BYTES_PER_NANOSECOND);
     let each = CALL.max(Nanos::from_nanos(moved));
-    each.saturating_mul(2 * u64::from(cost.per_sample())).saturating_sub(cell.duration)
+    let samples = each.saturating_mul(2 * u64::from(cost.per_sample()));
+    Plan::OPERATION_OVERHEAD + samples.saturating_sub(cell.duration)
 }
 
 #[cfg(test)]

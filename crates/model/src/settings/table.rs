@@ -8,6 +8,7 @@ use crate::cost::{CostProbe, Parameter, Sampling};
 use crate::frames::FramesProbe;
 use crate::guest::{Guest, GuestTime};
 use crate::kernel::GuestKernel;
+use crate::midi::MidiProbe;
 use crate::net::NetProbe;
 use crate::probe::{Interval, ProbeKind, TimerProbe};
 use crate::sort::SortProbe;
@@ -69,9 +70,13 @@ fn cost_mut(cell: &mut Cell) -> Result<&mut CostProbe, String> {
     cell.probe.cost_mut().ok_or_else(|| "it applies to the cost probe only".to_owned())
 }
 
+fn midi_mut(cell: &mut Cell) -> Result<&mut MidiProbe, String> {
+    cell.probe.midi_mut().ok_or_else(|| "it applies to the midi probe only".to_owned())
+}
+
 /// Empty if the cell's probe measures no operation that takes the parameter.
 fn cost_text<T: ToString>(cell: &Cell, parameter: Parameter, of: fn(&CostProbe) -> T) -> String {
-    let taking = cell.probe.cost().filter(|cost| cost.operation.takes(parameter.word()));
+    let taking = cell.probe.cost().filter(|cost| cost.operation.takes(parameter));
     taking.map(|cost| of(cost).to_string()).unwrap_or_default()
 }
 
@@ -91,6 +96,11 @@ fn timer_text<T: ToString>(cell: &Cell, of: fn(&TimerProbe) -> T) -> String {
 /// Empty if the cell's probe sends no packets.
 fn net_text<T: ToString>(cell: &Cell, of: fn(&NetProbe) -> T) -> String {
     cell.probe.net().map(|net| of(net).to_string()).unwrap_or_default()
+}
+
+/// Empty if the cell's probe delivers no messages.
+fn midi_text<T: ToString>(cell: &Cell, of: fn(&MidiProbe) -> T) -> String {
+    cell.probe.midi().map(|midi| of(midi).to_string()).unwrap_or_default()
 }
 
 /// Empty if the cell's probe has no frames.
@@ -127,7 +137,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "probe",
         of: None,
         value: "KIND",
-        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets), cost (duration of an operation, repeatedly)",
+        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly), net (delivery of bursts of packets), cost (duration of an operation, repeatedly), midi (delivery of MIDI messages that are handed over ahead of their time)",
         set: |cell, text| {
             let kind = text.parse().map_err(|error: UnknownWord| error.to_string())?;
             cell.probe = cell.probe.of_kind(kind);
@@ -139,7 +149,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "load",
         of: None,
         value: "LOAD",
-        about: "Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:\"make -j4\"; stress-ng:\"--vm 2\"; several together: player@60+display",
+        about: "Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, x11-events, x11-keyboard, x11-mouse, console-input, each with its copies, e.g. compute:2 or compile:cpus; cmd:\"make -j4\"; stress-ng:\"--vm 2\"; several together: player@60+display",
         set: |cell, text| put(&mut cell.load.load, text),
         get: |cell| cell.load.load.to_string(),
     },
@@ -333,6 +343,36 @@ pub const SETTINGS: &[Setting] = &[
         get: |cell| net_text(cell, |net| net.napi_policy),
     },
     Setting {
+        name: "message-rate",
+        of: Some(ProbeKind::Midi),
+        value: "RATE",
+        about: "MIDI messages per second, at most 1000: 100; 24.5",
+        set: |cell, text| {
+            let midi = midi_mut(cell)?;
+            let mut rate = midi.message_rate;
+            put(&mut rate, text)?;
+            midi.set_rate(rate);
+            Ok(())
+        },
+        get: |cell| midi_text(cell, |midi| midi.message_rate),
+    },
+    Setting {
+        name: "message-ahead",
+        of: Some(ProbeKind::Midi),
+        value: "DURATION",
+        about: "How long before its time a MIDI message is handed over, at most 60s",
+        set: |cell, text| put(&mut midi_mut(cell)?.ahead, text),
+        get: |cell| midi_text(cell, |midi| midi.ahead),
+    },
+    Setting {
+        name: "via",
+        of: Some(ProbeKind::Midi),
+        value: "WAY",
+        about: "Who keeps MIDI messages until their time: library (a thread of the program, with the cell's policy), server (tactus streamd, another process, with the cell's policy)",
+        set: |cell, text| put(&mut midi_mut(cell)?.via, text),
+        get: |cell| midi_text(cell, |midi| midi.via),
+    },
+    Setting {
         name: "size",
         of: Some(ProbeKind::Cost),
         value: "BYTES",
@@ -472,12 +512,9 @@ pub const SETTINGS: &[Setting] = &[
         name: "way",
         of: Some(ProbeKind::Cost),
         value: "WAY",
-        about: "What a sample of a round trip is: round-trip, or one-way (until the partner runs)",
+        about: "What a sample of a round trip is: round-trip, one-way (until the partner runs), or back (from its answer until the task runs)",
         set: |cell, text| put(&mut cost_mut(cell)?.sampling.way, text),
-        get: |cell| match cell.probe.cost() {
-            Some(cost) if cost.operation.takes("way") => cost.sampling.way.to_string(),
-            _ => String::new(),
-        },
+        get: |cell| cost_text(cell, Parameter::Way, |cost| cost.sampling.way),
     },
     Setting {
         name: "read-clock",

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tactus_explain::ExplainedSample;
+use tactus_model::sample_kind::SampleKind;
 
 use super::{Palette, put, rule};
 use crate::state::{Monitor, RecorderState};
@@ -13,7 +14,8 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
         RecorderState::On => "recording makes latencies longer; t stops it",
         _ => "",
     };
-    let area = rule::draw(palette, area, "causes of late wakeups", right, buffer);
+    let noun = SampleKind::of(&monitor.cell).noun();
+    let area = rule::draw(palette, area, &format!("causes of late {noun}s"), right, buffer);
     let causes = &monitor.picture().causes;
     match &monitor.recording {
         RecorderState::Off => {}
@@ -25,7 +27,7 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
             }
         }
         RecorderState::On if causes.is_empty() => {
-            put(buffer, area, 0, "no late wakeup yet", palette.faint());
+            put(buffer, area, 0, &format!("no late {noun} yet"), palette.faint());
         }
         RecorderState::On => {
             for (row, sample) in (0..area.height).zip(causes) {

@@ -1,4 +1,4 @@
-//! The scope of times between wakeups, after Figure 1 of the paper of 1993: horizontal lines
+//! The scope of times between samples, after Figure 1 of the paper of 1993: horizontal lines
 //! at 1 ms or another distance, and the worst case in the corner.
 
 use ratatui::buffer::Buffer;
@@ -7,6 +7,7 @@ use ratatui::style::Color;
 use ratatui::symbols::Marker;
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Points};
+use tactus_model::sample_kind::SampleKind;
 use tactus_model::time::Nanos;
 
 use super::{Palette, columns, put, put_right, rule};
@@ -24,7 +25,9 @@ const DOTS_PER_LINE: f64 = (ROWS_PER_LINE * DOTS_DOWN) as f64;
 
 pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut Buffer) {
     let picture = monitor.picture();
-    let title = format!("time between wakeups, {} per line", format::axis_length(picture.line));
+    let noun = SampleKind::of(&monitor.cell).noun();
+    let line = format::axis_length(picture.line);
+    let title = format!("time between {noun}s, {line} per line");
     let sweep = format!("sweep {}", format::span(picture.sweep.length()));
     let area = rule::draw(palette, area, &title, &sweep, buffer);
     let [numbers, plot] = [

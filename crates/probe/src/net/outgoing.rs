@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 
-use tactus_sys::{Errno, SysError};
+use tactus_sys::SysError;
 use tactus_transport::{Link, Pair, TransportError, Udp};
 
 /// The bytes of a packet.
@@ -42,7 +42,7 @@ pub(crate) trait Outgoing: Send {
 
 /// The error of a call of the standard library.
 fn failed(call: &'static str) -> impl Fn(std::io::Error) -> NetError {
-    move |error| SysError::new(call, Errno::from_io_error(&error).unwrap_or(Errno::IO)).into()
+    move |error| SysError::from_io(call, &error).into()
 }
 
 /// A socket of the kernel.

@@ -171,8 +171,7 @@ impl Drop for Site {
 }
 
 fn bound(address: SocketAddr) -> Result<UdpSocket, SysError> {
-    UdpSocket::bind(address)
-        .map_err(|error| SysError::new("bind", Errno::from_io_error(&error).unwrap_or(Errno::IO)))
+    UdpSocket::bind(address).map_err(SysError::of_io("bind"))
 }
 
 /// A socket of the kernel at the near end.
@@ -219,9 +218,7 @@ impl Rival {
                 // Its only result is the disturbance; a path that fails has ended.
                 let _ = compete(path, &bursts, pace, &stopped);
             })
-            .map_err(|error| {
-                SysError::new("clone", Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
-            })?;
+            .map_err(SysError::of_io("clone"))?;
         Ok(Self { stops, thread: Some(thread) })
     }
 

@@ -8,16 +8,16 @@
 
 use tactus_model::cost::{CostProbe, Operation as Word};
 use tactus_model::cpus::CpuList;
-use tactus_model::result::{Batch, ClockFindings};
+use tactus_model::result::{Batch, ClockFindings, CpuUse};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
-use tactus_sys::scheduling_record::{Reading, SchedulingRecord};
+use tactus_sys::scheduling_record::{Reading, SchedulingRecord, Seat};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
-use tactus_sys::{Errno, SysError, clock, process, usage};
+use tactus_sys::{Errno, SysError, clock, process, thread, usage};
 
 use super::idle::IdleCounter;
-use super::{Operation, Site, Unmeasurable, run};
+use super::{Noted, Operation, Site, Unmeasurable, run};
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
 /// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
@@ -65,6 +65,8 @@ pub(crate) struct Bench {
     /// `None` for the sleeps of the task's own facility.
     operation: Option<Box<dyn Operation>>,
     record: SchedulingRecord,
+    /// Whether the partner has a CPU of its own.
+    has_sides: bool,
     batches: TouchedVec<TakenBatch>,
     /// The most batches; the window ends early when there is no room for another.
     room: usize,
@@ -92,9 +94,11 @@ struct TakenBatch {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     at: Nanos,
-    ran: Nanos,
+    /// The CPU time of the task and of its partner.
+    ran: [Nanos; 2],
     preempted: u64,
-    reading: Reading,
+    /// Of the task, and of its partner on another CPU.
+    readings: [Reading; 2],
     idle: Option<Nanos>,
 }
 
@@ -115,15 +119,19 @@ impl Bench {
         let repetition = Repetition::new(cost, window);
         let no_memory = |_| SysError::new("mmap", Errno::NOMEM);
         // The passes over a cold file end batches early.
-        let most = match cost.file.is_cold() && cost.operation.takes("cache") {
+        let most = match cost.is_cold() {
             true => BATCHES_MAX as usize,
             false => repetition.batches_at_most(),
         };
         let batches = TouchedVec::take(most).map_err(no_memory)?;
+        let own = Seat { thread: thread::current_id(), cpu };
+        let partner = operation.as_ref().and_then(|operation| operation.partner());
+        let partner = partner.filter(|partner| partner.cpu != cpu);
         Ok(Self {
             repetition,
             operation,
-            record: SchedulingRecord::open(cpu),
+            record: SchedulingRecord::of(own, partner),
+            has_sides: partner.is_some(),
             batches,
             room: most,
             idle: site.idle,
@@ -179,8 +187,12 @@ impl Bench {
                     break;
                 }
                 run(operation, per_sample)?;
-                let handed_over = operation.handed_over().map(Instant::from_nanos);
-                let came = handed_over.unwrap_or_else(clock::now::<C>) - start;
+                let done = clock::now::<C>() - start;
+                let (due, came) = match operation.noted() {
+                    Some(Noted::Arrival(at)) => (due, Instant::<C>::from_nanos(at) - start),
+                    Some(Noted::Answer(at)) => (Instant::<C>::from_nanos(at) - start, done),
+                    None => (due, done),
+                };
                 match memory.keep(Sample { due, came }) {
                     true => taken += 1,
                     false => dropped += 1,
@@ -196,8 +208,9 @@ impl Bench {
                 let _ = self.batches.try_push(found);
             }
         }
+        let clock = operation.findings();
         let samples = memory.into_vec();
-        let batches = self.batches.iter().map(|batch| batch.evaluated(&samples)).collect();
+        let batches = self.evaluated(&samples);
         let taken = TakenSamples {
             samples,
             skipped: Vec::new(),
@@ -206,7 +219,17 @@ impl Bench {
             ended,
             passes: Vec::new(),
         };
-        Ok(Repeated { taken, batches, clock: operation.findings() })
+        Ok(Repeated { taken, batches, clock })
+    }
+
+    fn evaluated(&self, samples: &[Sample]) -> Vec<Batch> {
+        let mut previous = None;
+        let evaluated = self.batches.iter().map(|taken| {
+            let since = previous.replace(taken.after).unwrap_or(taken.before);
+            let sides = self.has_sides.then(|| taken.after.sides_since(&since));
+            Batch { sides, ..taken.evaluated(samples) }
+        });
+        evaluated.collect()
     }
 }
 
@@ -236,12 +259,31 @@ impl Counters {
         idle: Option<&IdleCounter>,
         start: Instant<C>,
     ) -> Result<Self, SysError> {
-        let reading = record.read();
+        let readings = record.read();
         let preempted = usage::of_this_thread()?.involuntary_switches;
-        let ran = clock::thread_cpu_time() + operation.time_of_others();
+        let ran = [clock::thread_cpu_time(), operation.time_of_others()];
         let idle = idle.map(IdleCounter::idle);
-        Ok(Self { at: clock::now::<C>() - start, ran, preempted, reading, idle })
+        Ok(Self { at: clock::now::<C>() - start, ran, preempted, readings, idle })
     }
+
+    /// What the CPUs of both sides did since an earlier reading.
+    fn sides_since(&self, earlier: &Self) -> [CpuUse; 2] {
+        [0, 1].map(|side| {
+            let (before, after) = (&earlier.readings[side], &self.readings[side]);
+            CpuUse {
+                elapsed: self.at - earlier.at,
+                ran: self.ran[side].saturating_sub(earlier.ran[side]),
+                waited: increase(before.waited, after.waited),
+                steal: increase(before.steal, after.steal),
+                idle: increase(before.idle, after.idle),
+            }
+        })
+    }
+}
+
+/// By how much a counter has grown.
+fn increase(before: Option<Nanos>, after: Option<Nanos>) -> Option<Nanos> {
+    Some(after?.saturating_sub(before?))
 }
 
 impl TakenBatch {
@@ -250,9 +292,8 @@ impl TakenBatch {
         let samples = samples.get(first..end).unwrap_or_default();
         let mut durations: Vec<Nanos> = samples.iter().map(|sample| sample.latency()).collect();
         durations.sort_unstable();
-        let more = |of: fn(&Reading) -> Option<Nanos>| {
-            Some(of(&after.reading)?.saturating_sub(of(&before.reading)?))
-        };
+        let (first, last) = (&before.readings[0], &after.readings[0]);
+        let both = |counters: Counters| counters.ran.into_iter().sum::<Nanos>();
         Batch {
             at: before.at,
             count: durations.len() as u32,
@@ -260,11 +301,12 @@ impl TakenBatch {
             median: durations.get(durations.len() / 2).copied().unwrap_or_default(),
             calibration,
             elapsed: after.at - before.at,
-            ran: after.ran.saturating_sub(before.ran),
-            waited: more(|reading| reading.waited),
+            ran: both(after).saturating_sub(both(before)),
+            waited: increase(first.waited, last.waited),
             preempted: after.preempted.saturating_sub(before.preempted),
-            steal: more(|reading| reading.steal),
-            idle: after.idle.zip(before.idle).map(|(after, before)| after - before),
+            steal: increase(first.steal, last.steal),
+            idle: increase(before.idle, after.idle),
+            sides: None,
         }
     }
 }

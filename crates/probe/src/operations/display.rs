@@ -3,8 +3,6 @@
 //! A sample is one image: the request, and a round trip that the server answers once it has drawn.
 //! The display is that of DISPLAY. Without one, an Xvfb draws into its memory.
 
-mod server;
-
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
@@ -12,6 +10,7 @@ use tactus_model::cost::{CostProbe, Image, Operation as Word};
 use tactus_model::result::Shortfall;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError};
+use tactus_xserver::{NoServer, Screen, Server};
 use x11rb::COPY_DEPTH_FROM_PARENT;
 use x11rb::connection::{Connection, RequestConnection};
 use x11rb::errors::{ConnectionError, ReplyError};
@@ -19,7 +18,6 @@ use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, ImageFormat, W
 use x11rb::protocol::{Event, shm};
 use x11rb::rust_connection::RustConnection;
 
-use self::server::Server;
 use super::{Operation, Unmeasurable};
 
 /// Why no image can be drawn.
@@ -102,7 +100,7 @@ impl Display {
                 Ok(Self { connection, screen, name, server: None })
             }
             _ => {
-                let server = Server::start(cost.image)?;
+                let server = Server::start(screen_for(cost.image))?;
                 let connection = server.connect()?;
                 let name = server.display();
                 Ok(Self { connection, screen: 0, name, server: Some(server) })
@@ -128,6 +126,25 @@ impl Display {
             _ => Pixels::Socket(vec![PATTERN; window.bytes]),
         };
         Ok(Box::new(Drawing { window, pixels, display: self }))
+    }
+}
+
+impl From<NoServer> for NoDisplay {
+    fn from(error: NoServer) -> Self {
+        match error {
+            NoServer::NotInstalled => Self::NoServer,
+            NoServer::Start(reason) => Self::Start(reason),
+            NoServer::Refused { display, reason } => Self::Refused { display, reason },
+        }
+    }
+}
+
+/// A screen with room for an image, with pixels of its size.
+fn screen_for(image: Image) -> Screen {
+    Screen {
+        width: image.width().max(640),
+        height: image.height().max(480),
+        bytes_per_pixel: image.bytes_per_pixel(),
     }
 }
 

@@ -19,8 +19,9 @@ use tactus_sys::file_mapping::{FileMapping, Residency, advise, leave_cache, resi
 use tactus_sys::file_ring::FileRing;
 use tactus_sys::mapping::Mapping;
 use tactus_sys::owned_directory::OwnedDirectory;
-use tactus_sys::{Errno, SysError, direct_file, filesystem};
+use tactus_sys::{Errno, SysError, direct_file, filesystem, usage};
 
+use super::memory::PAGE;
 use super::{Operation, Unmeasurable};
 
 /// The prefix of the names of our directories, which exist only while a file is made.
@@ -52,7 +53,7 @@ impl Scratch {
         let mut file = without_name(&directory).map_err(|error| no_file(&error))?;
         let is_in_memory = filesystem::is_in_memory(&directory)?;
         // Dropped pages of such a file would be lost.
-        if is_in_memory && cost.file.is_cold() && cost.operation.takes("cache") {
+        if is_in_memory && cost.is_cold() {
             return Err(Unmeasurable::InMemory(directory));
         }
         let size = cost.file.file_size;
@@ -133,10 +134,12 @@ pub(super) fn open(
             let reader = Queued::new(file()?, cost)?;
             Reads::start(Advised { file: file()?, reader, advice }, cost, scratch)
         }
-        _ => {
+        Word::FileRead => {
             let reader = Blocks::new(file()?, size)?;
             Reads::start(Advised { file: file()?, reader, advice }, cost, scratch)
         }
+        Word::FaultMajor => Reads::start(Faults::new(file()?), cost, scratch),
+        other => Err(Unmeasurable::OtherFamily(other)),
     }
 }
 
@@ -163,7 +166,7 @@ fn require_direct(cost: &CostProbe, scratch: &Scratch) -> Result<(), Unmeasurabl
 }
 
 fn failed(call: &'static str, error: &std::io::Error) -> SysError {
-    SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    SysError::from_io(call, error)
 }
 
 /// A way to read blocks in order.
@@ -175,7 +178,9 @@ trait Reader {
     fn read(&mut self, block: u64) -> Result<(), SysError>;
 
     /// Ends a pass, so that nothing keeps pages in the cache.
-    fn end(&mut self) {}
+    fn end(&mut self) -> Result<(), Unmeasurable> {
+        Ok(())
+    }
 }
 
 /// Passes over a file.
@@ -192,7 +197,8 @@ struct Reads<R> {
 /// The blocks of a pass: those of whole samples.
 fn blocks(cost: &CostProbe) -> u64 {
     let per_sample = u64::from(cost.per_sample());
-    cost.file.file_size.get() / (cost.size.get() * per_sample) * per_sample
+    let block = cost.touched().map_or(1, Bytes::get);
+    cost.file.file_size.get() / (block * per_sample) * per_sample
 }
 
 impl<R: Reader + 'static> Reads<R> {
@@ -202,8 +208,7 @@ impl<R: Reader + 'static> Reads<R> {
         scratch: &Scratch,
     ) -> Result<Box<dyn Operation>, Unmeasurable> {
         let per_sample = cost.per_sample();
-        let is_cold = cost.file.is_cold() && cost.operation.takes("cache");
-        let cold = is_cold.then(|| scratch.file.try_clone()).transpose();
+        let cold = cost.is_cold().then(|| scratch.file.try_clone()).transpose();
         let mut reads = Self {
             reader,
             blocks: blocks(cost),
@@ -211,7 +216,7 @@ impl<R: Reader + 'static> Reads<R> {
             per_sample,
             cold: cold.map_err(|error| failed("dup", &error))?,
         };
-        match (is_cold, is_direct(cost.operation)) {
+        match (cost.is_cold(), is_direct(cost.operation)) {
             (true, _) => reads.drop_pages()?,
             (false, true) => {}
             (false, false) => warm(&scratch.file)?,
@@ -222,7 +227,7 @@ impl<R: Reader + 'static> Reads<R> {
     /// Drops all pages of the file from the page cache, and proves it.
     fn drop_pages(&mut self) -> Result<(), Unmeasurable> {
         let Some(file) = &self.cold else { return Ok(()) };
-        self.reader.end();
+        self.reader.end()?;
         self.next = 0;
         let mut left = 0;
         for _ in 0..DROPS_MAX {
@@ -295,8 +300,8 @@ impl<R: Reader> Reader for Advised<R> {
         self.reader.read(block)
     }
 
-    fn end(&mut self) {
-        self.reader.end();
+    fn end(&mut self) -> Result<(), Unmeasurable> {
+        self.reader.end()
     }
 }
 
@@ -366,6 +371,48 @@ impl Reader for Mapped {
     }
 }
 
+/// A page fault for each page of a mapped file, without reading ahead.
+struct Faults {
+    file: File,
+    mapping: Option<FileMapping>,
+    /// The pages of this pass so far.
+    touched: u64,
+    /// The major page faults of the thread before this pass.
+    before: u64,
+}
+
+impl Faults {
+    const fn new(file: File) -> Self {
+        Self { file, mapping: None, touched: 0, before: 0 }
+    }
+}
+
+impl Reader for Faults {
+    fn begin(&mut self) -> Result<(), SysError> {
+        self.mapping = Some(FileMapping::new(&self.file)?);
+        self.before = usage::of_this_thread()?.major_faults;
+        Ok(())
+    }
+
+    fn read(&mut self, page: u64) -> Result<(), SysError> {
+        let mapping = self.mapping.as_ref();
+        black_box(mapping.and_then(|mapping| mapping.byte(page as usize * PAGE)));
+        self.touched += 1;
+        Ok(())
+    }
+
+    /// Proves that each page was read by a fault of its own. The mapping would keep pages in the cache.
+    fn end(&mut self) -> Result<(), Unmeasurable> {
+        self.mapping = None;
+        let faults = usage::of_this_thread()?.major_faults - self.before;
+        let pages = std::mem::take(&mut self.touched);
+        match faults < pages {
+            true => Err(Unmeasurable::ReadAhead { faults, pages }),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Blocks copied from a window of the file, which moves on when it has been read.
 struct Windows {
     file: File,
@@ -425,8 +472,9 @@ impl Reader for Windows {
     }
 
     /// Pages that are mapped cannot be dropped from the cache.
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), Unmeasurable> {
         self.mapped = None;
+        Ok(())
     }
 }
 

@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tactus_model::cost::{CostProbe, Operation as Word, Touch};
 use tactus_model::cpus::CpuList;
-use tactus_model::time::{Monotonic, Nanos};
+use tactus_model::time::Nanos;
 use tactus_sys::fork::{Fork, Halt};
 use tactus_sys::ipc::{self, Ends, Terms, Transport};
+use tactus_sys::scheduling_record::Seat;
 use tactus_sys::shared_memory::SharedWords;
-use tactus_sys::sleep::{Nanosleep, Sleeper};
-use tactus_sys::{Errno, SysError, affinity, clock};
+use tactus_sys::{Errno, SysError, affinity, copy};
 
-use super::memory::read;
-use super::partner::place;
+use super::partner::{halt_of, place};
 use super::{Operation, Unmeasurable};
 
 /// Sets up the messages of a task on `cpu` to a process there or on the next of `cpus`, and back.
@@ -50,7 +49,8 @@ fn exchange(
         Word::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
         Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
         Word::IpcIoUring => start(ipc::io_uring(terms), partner, content),
-        _ => start(ipc::pipe(terms), partner, content),
+        Word::IpcPipe => start(ipc::pipe(terms), partner, content),
+        other => Err(Unmeasurable::OtherFamily(other)),
     }
 }
 
@@ -79,11 +79,7 @@ impl Content for Touch {
 
     fn read(&mut self, message: &[u8]) -> bool {
         if self.reads() {
-            let rest = message.as_chunks::<8>().1;
-            black_box((
-                read(message),
-                rest.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)),
-            ));
+            black_box(copy::read(message));
         }
         true
     }
@@ -124,6 +120,7 @@ impl<T: Transport, C: Content> Correspondent<T, C> {
 /// The task's side.
 struct Messages<T, C> {
     correspondent: Correspondent<T, C>,
+    cpu_of_partner: u32,
     /// Killed on drop.
     partner: Fork,
 }
@@ -146,9 +143,14 @@ fn begin<T: Transport + 'static, C: Content>(
     let cpus: CpuList = std::iter::once(cpu).collect();
     let failure = Arc::new(SharedWords::create(1)?);
     let reported = failure.clone();
-    // The other end is closed here, so a task that waits learns when its partner ends.
+    // The other end is closed here, so a task that waits learns when its partner ends, or an alarm
+    // ends its waiting.
     let partner = Fork::start(move || theirs.answer(&cpus, &reported.words()[0]))?;
-    let mut messages = Messages { correspondent: Correspondent { end, content }, partner };
+    if let Some(alarm) = end.alarm() {
+        partner.when_halted(alarm)?;
+    }
+    let correspondent = Correspondent { end, content };
+    let mut messages = Messages { correspondent, cpu_of_partner: cpu, partner };
     // The first is answered once the partner is on its CPU. The second of fresh ones is the first
     // that is like all others.
     let met = messages.run(4);
@@ -173,20 +175,15 @@ impl<T: Transport, C: Content> Operation for Messages<T, C> {
     }
 
     fn halt_of_others(&mut self) -> Option<Halt> {
-        // Its descriptors are closed, so that this side fails, shortly before it has ended.
-        for _ in 0..10 {
-            match self.partner.halt() {
-                Ok(None) => {}
-                // One that ended by itself has met the failure too.
-                found => return found.ok()?.filter(|halt| !matches!(halt, Halt::Ended(_))),
-            }
-            Nanosleep.sleep_until(clock::now::<Monotonic>() + Nanos::from_millis(10)).ok()?;
-        }
-        None
+        halt_of(&mut self.partner)
     }
 
     fn time_of_others(&self) -> Nanos {
         self.partner.cpu_time()
+    }
+
+    fn partner(&self) -> Option<Seat> {
+        Some(Seat { thread: self.partner.thread(), cpu: self.cpu_of_partner })
     }
 }
 

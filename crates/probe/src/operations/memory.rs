@@ -9,7 +9,7 @@ use tactus_sys::{SysError, copy, usage};
 use super::{Operation, Unmeasurable, is_huge};
 
 /// The size of a normal page. Where pages are larger, some are touched twice, which costs no fault.
-const PAGE: usize = Pages::Normal.size().get() as usize;
+pub(super) const PAGE: usize = Pages::Normal.size().get() as usize;
 /// The size of a huge page, and the alignment that it needs.
 const HUGE_PAGE: usize = Pages::Huge.size().get() as usize;
 
@@ -71,21 +71,13 @@ fn touch(bytes: &mut [u8], page: usize) {
     black_box(bytes);
 }
 
-/// Reads all whole words of eight bytes.
-#[inline(never)]
-pub(super) fn read(bytes: &[u8]) -> u64 {
-    let words = bytes.as_chunks::<8>().0;
-    // The sum does not depend on the order, so the compiler may read several words at a time.
-    black_box(words).iter().fold(0, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)))
-}
-
 /// Sets up a memory operation.
 pub(super) fn open(cost: &CostProbe) -> Result<Box<dyn Operation>, Unmeasurable> {
     let (length, is_huge) = (cost.size.get() as usize, is_huge(cost));
     let block = |more| Block::take(length + more, is_huge);
     Ok(match cost.operation {
         Word::MemoryRead => over(block(0)?, |block| {
-            black_box(read(block.bytes()));
+            black_box(copy::read(black_box(block.bytes())));
         }),
         Word::MemoryWrite => over(block(0)?, |block| black_box(block.bytes()).fill(1)),
         Word::MemoryCopyUnaligned => over((block(1)?, block(0)?), |(from, to)| {
@@ -106,9 +98,10 @@ pub(super) fn open(cost: &CostProbe) -> Result<Box<dyn Operation>, Unmeasurable>
         }
         Word::Recycled if is_huge => over(block(0)?, |block| touch(block.bytes(), HUGE_PAGE)),
         Word::Recycled => over(block(0)?, |block| touch(block.bytes(), PAGE)),
-        _ => over((block(0)?, block(0)?), |(from, to)| {
+        Word::MemoryCopy => over((block(0)?, block(0)?), |(from, to)| {
             black_box(to.bytes()).copy_from_slice(black_box(from.bytes()));
         }),
+        other => return Err(Unmeasurable::OtherFamily(other)),
     })
 }
 

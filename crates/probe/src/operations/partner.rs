@@ -1,7 +1,11 @@
-//! Where the other side of an operation runs.
+//! The other side of an operation: where it runs, and why it does not go on.
 
 use tactus_model::cost::{CostProbe, Operation as Word, PartnerCpu};
 use tactus_model::cpus::CpuList;
+use tactus_model::time::{Monotonic, Nanos};
+use tactus_sys::clock;
+use tactus_sys::fork::{Fork, Halt};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
 
 use super::Unmeasurable;
 
@@ -19,6 +23,20 @@ pub(super) fn place(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<u32, U
 fn next(cpu: u32, cpus: &CpuList) -> Option<u32> {
     let after = cpus.iter().find(|other| *other > cpu);
     after.or_else(|| cpus.iter().next()).filter(|other| *other != cpu)
+}
+
+/// Why the process of a partner does not go on, after its side has failed; `None` if it goes on, or
+/// has ended by itself after a failure of its own.
+pub(super) fn halt_of(process: &mut Fork) -> Option<Halt> {
+    // Its descriptors are closed, so that the other side fails, shortly before it has ended.
+    for _ in 0..10 {
+        match process.halt() {
+            Ok(None) => {}
+            found => return found.ok()?.filter(|halt| !matches!(halt, Halt::Ended(_))),
+        }
+        Nanosleep.sleep_until(clock::now::<Monotonic>() + Nanos::from_millis(10)).ok()?;
+    }
+    None
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! It is set up before the task has its CPU and its policy, which none of it shares.
 
-use tactus_model::cost::{CostProbe, Family};
+use tactus_model::cost::{CostProbe, Family, Parameter};
 use tactus_model::result::Shortfall;
 
 use super::Unmeasurable;
@@ -21,11 +21,10 @@ pub(crate) struct Site {
 impl Site {
     /// Sets up what `cost` needs for a task that will run on `cpu`.
     pub(crate) fn prepare(cost: &CostProbe, cpu: u32) -> Result<Self, Unmeasurable> {
-        let family = cost.operation.traits().family;
-        let of = |wanted: Family| (family == wanted).then_some(cost);
+        let is_display = cost.operation.traits().family == Family::Display;
         Ok(Self {
-            file: of(Family::File).map(Scratch::create).transpose()?,
-            display: of(Family::Display).map(Display::connect).transpose()?,
+            file: cost.reads_file().then(|| Scratch::create(cost)).transpose()?,
+            display: is_display.then(|| Display::connect(cost)).transpose()?,
             idle: counts_idle_time(cost).then(|| IdleCounter::start(cpu)).transpose()?,
         })
     }
@@ -39,5 +38,5 @@ impl Site {
 }
 
 fn counts_idle_time(cost: &CostProbe) -> bool {
-    cost.idle_count && cost.operation.takes("idle-count")
+    cost.idle_count && cost.operation.takes(Parameter::IdleCount)
 }

@@ -5,42 +5,40 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Partner as Kind, Way};
+use tactus_model::cost::{CostProbe, Partner as Kind, Way};
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{ClockName, Nanos};
-use tactus_sys::doorbell::{Doorbell, EventfdPair, FutexPair, PipePair, Side, Signal, YieldPair};
-use tactus_sys::fork::Fork;
+use tactus_sys::doorbell::{Doorbell, Side, Signal};
+use tactus_sys::fork::{Fork, Halt};
+use tactus_sys::scheduling_record::Seat;
 use tactus_sys::shared_memory::SharedWords;
-use tactus_sys::{Errno, SysError, affinity, clock, thread};
+use tactus_sys::{Errno, SysError, affinity, clock, copy, thread};
 
-use super::memory::{Block, read};
-use super::partner::place;
-use super::{Operation, Unmeasurable};
+use super::memory::Block;
+use super::partner::{halt_of, place};
+use super::{Noted, Operation, Unmeasurable, run};
 use crate::facility;
 
-/// Sets up the round trips of a task on `cpu`, with a partner there or on the next of `cpus`.
+/// Sets up round trips by this doorbell of a task on `cpu`, with a partner there or on the next of
+/// `cpus`.
 ///
 /// The partner inherits the policy of the calling thread.
-pub(super) fn open(
+pub(super) fn start(
+    doorbell: impl Doorbell + 'static,
     cost: &CostProbe,
     cpu: u32,
     cpus: &CpuList,
 ) -> Result<Box<dyn Operation>, Unmeasurable> {
-    let place = place(cost, cpu, cpus)?;
-    Ok(match cost.operation {
-        Word::Futex => RoundTrips::start(FutexPair::new()?, cost, place)?,
-        Word::Eventfd => RoundTrips::start(EventfdPair::new()?, cost, place)?,
-        Word::Yield => RoundTrips::start(YieldPair::new()?, cost, place)?,
-        _ => RoundTrips::start(PipePair::new()?, cost, place)?,
-    })
+    RoundTrips::start(doorbell, cost, place(cost, cpu, cpus)?)
 }
 
 /// The task's side.
 struct RoundTrips<D: Doorbell> {
     doorbell: Arc<D>,
     memory: WorkingSet,
-    arrival: Arrival,
+    moment: Option<Moment>,
+    seat: Seat,
     /// Ended on drop.
     partner: Option<Partner>,
 }
@@ -50,61 +48,95 @@ enum Partner {
     Process(Fork),
 }
 
+impl Partner {
+    fn thread(&self) -> ThreadId {
+        match self {
+            Self::Thread(thread, _) => *thread,
+            Self::Process(process) => process.thread(),
+        }
+    }
+}
+
 impl<D: Doorbell + 'static> RoundTrips<D> {
     fn start(
         doorbell: D,
         cost: &CostProbe,
         place: u32,
     ) -> Result<Box<dyn Operation>, Unmeasurable> {
+        Ok(Box::new(Self::begin(doorbell, cost, place)?))
+    }
+
+    fn begin(doorbell: D, cost: &CostProbe, place: u32) -> Result<Self, Unmeasurable> {
         let doorbell = Arc::new(doorbell);
         let memory = WorkingSet::take(cost.working_set)?;
-        let arrival = Arrival::of(cost)?;
+        let moment = Moment::of(cost)?;
         let theirs = Theirs {
             memory: WorkingSet::take(cost.working_set)?,
-            arrival: arrival.clone(),
+            moment: moment.clone(),
             cpus: std::iter::once(place).collect(),
         };
         let partner = match cost.partner {
             Kind::Thread => thread_partner(&doorbell, theirs)?,
-            Kind::Process => Partner::Process(Fork::start(|| answer(&*doorbell, theirs))?),
+            Kind::Process => {
+                let process = Fork::start(|| answer(&*doorbell, theirs))?;
+                let bell = doorbell.clone();
+                // Nobody else rings for a task whose partner was killed.
+                process.when_halted(move || {
+                    let _ = bell.ring(Side::First, Signal::Stop);
+                })?;
+                Partner::Process(process)
+            }
         };
-        let mut trips = Self { doorbell, memory, arrival, partner: Some(partner) };
+        let seat = Seat { thread: partner.thread(), cpu: place };
+        let mut trips = Self { doorbell, memory, moment, seat, partner: Some(partner) };
         // The first is answered once the partner is on its CPU.
-        trips.run(1)?;
-        Ok(Box::new(trips))
+        run(&mut trips, 1)?;
+        Ok(trips)
     }
 }
 
 /// What the partner has.
 struct Theirs {
     memory: WorkingSet,
-    arrival: Arrival,
+    moment: Option<Moment>,
     cpus: CpuList,
 }
 
-/// Where the partner writes when it began to run, if samples are one way.
+/// Where the partner notes a moment, if samples are one way or back.
 #[derive(Clone)]
-struct Arrival(Option<(Arc<SharedWords>, ClockName)>);
+struct Moment {
+    words: Arc<SharedWords>,
+    clock: ClockName,
+    way: Way,
+}
 
-impl Arrival {
-    fn of(cost: &CostProbe) -> Result<Self, SysError> {
-        let words = match cost.sampling.way {
-            Way::OneWay => Some(Arc::new(SharedWords::create(1)?)),
-            Way::RoundTrip => None,
+impl Moment {
+    fn of(cost: &CostProbe) -> Result<Option<Self>, SysError> {
+        let moment = |way| {
+            let words = Arc::new(SharedWords::create(1)?);
+            Ok(Self { words, clock: cost.timer.clock, way })
         };
-        Ok(Self(words.map(|words| (words, cost.timer.clock))))
-    }
-
-    #[inline]
-    fn note(&self) {
-        if let Some((words, clock)) = &self.0 {
-            // The partner rings after that, which orders it before the task's next step.
-            words.words()[0].store(facility::now(*clock), Ordering::Relaxed);
+        match cost.sampling.way {
+            Way::RoundTrip => Ok(None),
+            way @ (Way::OneWay | Way::Back) => moment(way).map(Some),
         }
     }
 
-    fn noted(&self) -> Option<u64> {
-        self.0.as_ref().map(|(words, _)| words.words()[0].load(Ordering::Relaxed))
+    /// Notes that the partner is where samples of this way begin or end.
+    #[inline]
+    fn note(moment: Option<&Self>, way: Way) {
+        if let Some(moment) = moment.filter(|moment| moment.way == way) {
+            // The partner rings after that, which orders it before the task's next step.
+            moment.words.words()[0].store(facility::now(moment.clock), Ordering::Relaxed);
+        }
+    }
+
+    fn noted(&self) -> Noted {
+        let at = self.words.words()[0].load(Ordering::Relaxed);
+        match self.way {
+            Way::Back => Noted::Answer(at),
+            Way::OneWay | Way::RoundTrip => Noted::Arrival(at),
+        }
     }
 }
 
@@ -125,11 +157,12 @@ fn thread_partner<D: Doorbell + 'static>(
 }
 
 /// The partner's side. It allocates nothing: it may be a copy of a process.
-fn answer(doorbell: &impl Doorbell, Theirs { mut memory, arrival, cpus }: Theirs) {
+fn answer(doorbell: &impl Doorbell, Theirs { mut memory, moment, cpus }: Theirs) {
     let mut placed = affinity::set(&cpus).is_ok();
     while doorbell.wait(Side::Second) == Ok(Signal::Go) && placed {
-        arrival.note();
+        Moment::note(moment.as_ref(), Way::OneWay);
         memory.read();
+        Moment::note(moment.as_ref(), Way::Back);
         placed = doorbell.ring(Side::First, Signal::Go).is_ok();
     }
     // A task that waits for an answer learns that there is none.
@@ -150,8 +183,15 @@ impl<D: Doorbell> Operation for RoundTrips<D> {
         Ok(())
     }
 
-    fn handed_over(&self) -> Option<u64> {
-        self.arrival.noted()
+    fn noted(&self) -> Option<Noted> {
+        self.moment.as_ref().map(Moment::noted)
+    }
+
+    fn halt_of_others(&mut self) -> Option<Halt> {
+        match &mut self.partner {
+            Some(Partner::Process(process)) => halt_of(process),
+            Some(Partner::Thread(..)) | None => None,
+        }
     }
 
     fn time_of_others(&self) -> Nanos {
@@ -160,6 +200,10 @@ impl<D: Doorbell> Operation for RoundTrips<D> {
             Some(Partner::Process(process)) => process.cpu_time(),
             None => Nanos::ZERO,
         }
+    }
+
+    fn partner(&self) -> Option<Seat> {
+        Some(self.seat)
     }
 }
 
@@ -187,7 +231,40 @@ impl WorkingSet {
     #[inline]
     fn read(&mut self) {
         if let Some(block) = &mut self.0 {
-            std::hint::black_box(read(block.bytes()));
+            std::hint::black_box(copy::read(block.bytes()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::cost::Operation as Word;
+    use tactus_model::experiment::{Experiment, Overrides};
+    use tactus_sys::doorbell::{EventfdPair, FutexPair, PipePair, YieldPair};
+    use tactus_sys::pidfd::PidFd;
+
+    use super::*;
+
+    fn check_killed<D: Doorbell + 'static>(doorbell: D, operation: Word) {
+        let text = format!(
+            "[settings]\nprobe = \"cost\"\noperation = \"{operation}\"\npartner = \"process\""
+        );
+        let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+        let cost = plan.cells[0].probe.cost().unwrap();
+        let cpu = affinity::get().unwrap().iter().next().unwrap();
+        let mut trips = RoundTrips::begin(doorbell, cost, cpu).unwrap();
+        let Some(Partner::Process(partner)) = &trips.partner else { panic!("{operation}") };
+        PidFd::of_process(partner.id()).unwrap().send(9).unwrap();
+        // The partner may still have answered.
+        let failure = (0..2).find_map(|_| run(&mut trips, 1).err());
+        assert_eq!(failure, Some(Unmeasurable::PartnerHalted(Halt::Killed(9))), "{operation}");
+    }
+
+    #[test]
+    fn a_partner_that_is_killed_is_named_as_the_cause() {
+        check_killed(PipePair::new().unwrap(), Word::Pipe);
+        check_killed(FutexPair::new().unwrap(), Word::Futex);
+        check_killed(EventfdPair::new().unwrap(), Word::Eventfd);
+        check_killed(YieldPair::new().unwrap(), Word::Yield);
     }
 }

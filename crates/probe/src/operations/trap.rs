@@ -6,7 +6,7 @@ use std::io::Read;
 
 use tactus_model::cost::CostProbe;
 use tactus_model::time::Monotonic;
-use tactus_sys::{Errno, SysError, clock, process};
+use tactus_sys::{SysError, clock, process};
 
 use super::memory::Block;
 use super::{Operation, Unmeasurable, is_huge};
@@ -29,9 +29,7 @@ pub(super) struct ReadByte(File);
 impl ReadByte {
     pub(super) fn open() -> Result<Self, SysError> {
         let file = File::open("/dev/zero");
-        let refused = |error: std::io::Error| {
-            SysError::new("open", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        };
+        let refused = |error: std::io::Error| SysError::from_io("open", &error);
         file.map(Self).map_err(refused)
     }
 }

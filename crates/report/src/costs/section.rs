@@ -12,7 +12,7 @@ use tactus_stats::costs::ranking::{Best, Criterion, Crossover, Ranking};
 use tactus_stats::costs::resample::Estimate;
 use tactus_stats::costs::{CostRow, RunCosts};
 
-use super::{columns, cost, entry, heading, interrupts, name};
+use super::{columns, cost, entry, heading, interrupts, name, percent};
 use crate::format::{self, THIN_SPACE};
 use crate::page::view::Table;
 use crate::svg::sizes::{self, SizeCurve};
@@ -25,6 +25,22 @@ const OPEN_ROWS: usize = 40;
 const OPEN_CONCLUSIONS: usize = 12;
 /// The most curves in a drawing: a reader cannot distinguish more.
 const CURVES_MAX: usize = 8;
+
+/// What the lines of a table of growth are.
+const RESIDUALS: &str = "Lines minimize relative residuals; the worst is shown.";
+/// The fits that need an explanation, with it.
+const FITS: [(&str, &str); 3] = [
+    (
+        "no line",
+        "No line: a test of lack of fit rejects a line, and two lines do not fit either; read the table.",
+    ),
+    (
+        "unclear",
+        "Unclear: a line misses a size by more than 20 %, and the processes differ too much to reject it; \
+         read the table.",
+    ),
+    ("2 sizes", "A line through 2 sizes is not tested."),
+];
 
 /// A family of operations.
 pub(crate) struct Section {
@@ -137,12 +153,10 @@ impl<'r> Scope<'r> {
             .collect();
         let mut captioned =
             Captioned::new("How costs grow with size, as a fixed cost and a rate", growth(&lines));
-        captioned.remarks.push(
-            "Lines minimize relative residuals; the worst is shown. Where a test of lack of fit rejects a \
-             line and two lines do not fit either, read the table: no fixed cost and no rate describe the \
-             operation."
-                .to_owned(),
-        );
+        let used = FITS.iter().filter(|(fit, _)| lines.iter().any(|line| line.fit == *fit));
+        let meanings = used.map(|(_, meaning)| *meaning);
+        let remark: Vec<&str> = std::iter::once(RESIDUALS).chain(meanings).collect();
+        captioned.remarks.push(remark.join(" "));
         (!lines.is_empty()).then_some(captioned)
     }
 
@@ -217,7 +231,13 @@ impl<'r> Scope<'r> {
                     setting => format!("{setting}: {from} → {to}"),
                 })
             }),
-            Column::names("of", &found, |(_, row)| Entry::text(name(self.run, row))),
+            Column::names("of", &found, |(found, row)| {
+                let of = name(self.run, row);
+                Entry::text(match found.per {
+                    Some(per) => format!("{of}, per {per}"),
+                    None => of,
+                })
+            }),
             Column::of("adds", &found, |(found, _)| Entry::text(signed(found.added_ns.value))),
             Column::of("95 % interval", &found, |(found, _)| {
                 Entry::optional(found.added_ns.interval.map(|ends| {
@@ -227,13 +247,25 @@ impl<'r> Scope<'r> {
             })
             .dispensable(1),
             Column::of("ratio", &found, |(found, _)| {
-                Entry::number(format!("{:.2}", found.ratio), (found.ratio * 1000.0) as u64)
+                let ratio = found.ratio.value;
+                Entry::number(format!("{ratio:.2}"), (ratio * 1000.0) as u64)
             })
             .dispensable(2),
+            Column::of("95 % of ratio", &found, |(found, _)| {
+                let ends = found.ratio.interval;
+                Entry::optional(ends.map(|[low, high]| format!("{low:.2} – {high:.2}")))
+            })
+            .meaning("95 % interval of the ratio, in pairs of processes of a round")
+            .dispensable(3),
+            Column::of("noise", &found, |(found, _)| Entry::optional(found.noise.map(percent)))
+                .meaning("independent measurements of both can differ by this by chance")
+                .dispensable(4),
             Column::names("beyond noise", &found, |(found, _)| {
                 Entry::text(if found.is_found { "yes" } else { "no" })
             })
-            .meaning("whether the interval excludes zero and the ratio exceeds A/A of both"),
+            .meaning(
+                "whether the interval of the ratio excludes 1 and the ratio exceeds the noise",
+            ),
         ];
         (!found.is_empty()).then(|| Captioned::new("What a change adds", columns))
     }
@@ -331,7 +363,7 @@ struct GrowthLine {
     sizes: String,
     line: Option<Line>,
     /// The worst relative residual.
-    residual: f64,
+    residual: Option<f64>,
     /// Whether the first byte of the line is one of a size that was measured.
     has_fixed: bool,
     fit: &'static str,
@@ -341,24 +373,25 @@ impl GrowthLine {
     fn of(way: &str, rows: &[&CostRow], growth: &Growth) -> Vec<Self> {
         let ends = [rows.first(), rows.last()].map(|row| row.and_then(|row| row.size()));
         let [first, last] = ends.map(|size| size.unwrap_or_default().to_string());
-        let one = |sizes: String, line: Option<Line>, residual: f64, fit: &'static str| Self {
-            way: way.to_owned(),
-            sizes,
-            line,
-            residual,
-            has_fixed: true,
-            fit,
+        let one = |sizes: String, line: Option<Line>, residual: Option<f64>, fit: &'static str| {
+            Self { way: way.to_owned(), sizes, line, residual, has_fixed: true, fit }
         };
+        // Two sizes have a line in any case.
+        let residual = |line: &Line| (line.sizes > 2).then_some(line.residual);
         let all = format!("{first} – {last}");
         match growth {
-            Growth::Line(line) => vec![one(all, Some(*line), line.residual, "line")],
-            Growth::Neither { residual } => vec![one(all, None, *residual, "no line")],
+            Growth::Line(line) => {
+                let fit = if line.sizes > 2 { "line" } else { "2 sizes" };
+                vec![one(all, Some(*line), residual(line), fit)]
+            }
+            Growth::Neither { residual } => vec![one(all, None, Some(*residual), "no line")],
+            Growth::Unclear { residual } => vec![one(all, None, Some(*residual), "unclear")],
             Growth::Broken { at, below, above } => {
                 let at = about(at.get() as f64);
                 let upper =
-                    one(format!("{at} – {last}"), Some(*above), above.residual, "line 2 of 2");
+                    one(format!("{at} – {last}"), Some(*above), residual(above), "line 2 of 2");
                 vec![
-                    one(format!("{first} – {at}"), Some(*below), below.residual, "line 1 of 2"),
+                    one(format!("{first} – {at}"), Some(*below), residual(below), "line 1 of 2"),
                     Self { has_fixed: false, ..upper },
                 ]
             }
@@ -407,10 +440,10 @@ fn growth(lines: &[GrowthLine]) -> Vec<Column> {
         .meaning("95 % interval of the rate, over processes")
         .dispensable(4),
         Column::of("worst residual", lines, |line| {
-            Entry::number(
-                format!("{:.0}{THIN_SPACE}%", line.residual * 100.0),
-                (line.residual * 1e4) as u64,
-            )
+            line.residual.map_or_else(Entry::empty, |residual| {
+                let text = format!("{:.0}{THIN_SPACE}%", residual * 100.0);
+                Entry::number(text, (residual * 1e4) as u64)
+            })
         })
         .meaning("how far the line is from the cost at a size, at most")
         .dispensable(1),

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_prepare::ThreadRef;
+use tactus_testing::sound_server_configuration;
 use tempfile::TempDir;
 use zbus::block_on;
 
@@ -182,10 +183,7 @@ impl Sound {
     pub fn start(bus: &PrivateBus, cpu: u32, quantum: u32) -> Outcome<Self> {
         let directory = bus.directory.path().join("sound");
         fs::create_dir(&directory)?;
-        fs::write(
-            directory.join("pipewire.conf"),
-            SERVER.replace("QUANTUM", &quantum.to_string()),
-        )?;
+        fs::write(directory.join("pipewire.conf"), sound_server_configuration(quantum))?;
         for file in ["client.conf", "client-rt.conf"] {
             fs::copy(Path::new("/usr/share/pipewire").join(file), directory.join(file))?;
         }
@@ -295,36 +293,3 @@ fn write_tone(path: &Path) -> std::io::Result<()> {
     }
     file.flush()
 }
-
-/// The least that a sound server needs. Clients ask for their priority as the server does.
-const SERVER: &str = r"
-context.properties = {
-    core.daemon = true core.name = pipewire-0 log.level = 0
-    default.clock.rate = 48000 default.clock.quantum = QUANTUM
-    default.clock.min-quantum = QUANTUM default.clock.max-quantum = QUANTUM
-}
-context.spa-libs = {
-    audio.convert.* = audioconvert/libspa-audioconvert
-    support.* = support/libspa-support
-}
-context.modules = [
-    { name = libpipewire-module-rt args = { nice.level = -11 } flags = [ nofail ] }
-    { name = libpipewire-module-protocol-native }
-    { name = libpipewire-module-profiler }
-    { name = libpipewire-module-metadata }
-    { name = libpipewire-module-spa-node-factory }
-    { name = libpipewire-module-client-node }
-    { name = libpipewire-module-access }
-    { name = libpipewire-module-adapter }
-    { name = libpipewire-module-link-factory }
-]
-context.objects = [
-    { factory = spa-node-factory args = {
-        factory.name = support.node.driver node.name = driver node.group = pipewire.dummy priority.driver = 20000
-    } }
-    { factory = adapter args = {
-        factory.name = support.null-audio-sink node.name = quiet media.class = Audio/Sink
-        audio.position = [ FL FR ] adapter.auto-port-config = { mode = dsp position = preserve }
-    } }
-]
-";

@@ -1,8 +1,10 @@
 //! What a setting of an operation adds to its cost.
 
 use serde::Serialize;
+use tactus_model::bytes::Bytes;
 
 use super::CostRow;
+use super::comparison::Comparison;
 use super::resample::{Estimate, estimate};
 
 /// The changes that people ask for: a setting, and the values from which and to which it changes.
@@ -18,6 +20,9 @@ const CHANGES: [[&str; 3]; 8] = [
     ["buffers", "recycled", "fresh"],
 ];
 
+/// The amount of memory to which costs of different amounts are scaled.
+const PER: Bytes = Bytes::new(1 << 20);
+
 /// What a change of one setting adds to a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
@@ -27,12 +32,17 @@ pub struct Difference {
     pub values: [&'static str; 2],
     /// The cells compared, in that order.
     pub cells: [usize; 2],
-    /// The second cost less the first, in nanoseconds per operation.
+    /// The amount of memory to which both costs are scaled, because operations of the two cells touch
+    /// different amounts; `None` if the costs are those of an operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per: Option<Bytes>,
+    /// The second cost less the first, in nanoseconds.
     pub added_ns: Estimate,
     /// The second cost divided by the first.
-    pub ratio: f64,
-    /// Whether its interval excludes zero and it exceeds what two measurements of the same thing
-    /// differ by.
+    pub ratio: Estimate,
+    /// The relative difference that independent measurements of both can have by chance.
+    pub noise: Option<f64>,
+    /// Whether the interval of the ratio excludes one and the ratio exceeds the noise.
     pub is_found: bool,
 }
 
@@ -57,18 +67,25 @@ fn difference(
     first: &CostRow,
     second: &CostRow,
 ) -> Option<Difference> {
-    let cells = [first.cell, second.cell];
-    let (first, second) = (&first.cost, &second.cost);
-    let ratio = (first.typical_ns > 0.0).then(|| second.typical_ns / first.typical_ns)?;
-    let sides = [first.of_processes_ns.as_slice(), &second.of_processes_ns];
-    let added = second.typical_ns - first.typical_ns;
-    let added_ns = estimate(added, &sides, |medians| medians[1] - medians[0]);
-    let noise = first.noise_floor.zip(second.noise_floor);
-    let is_beyond_noise =
-        noise.is_some_and(|(a, b)| f64::max(ratio, 1.0 / ratio) - 1.0 > f64::max(a, b));
-    let excludes_zero = added_ns.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
-    let is_found = is_beyond_noise && excludes_zero;
-    Some(Difference { setting, values: [from, to], cells, added_ns, ratio, is_found })
+    let per = (first.touched != second.touched).then_some(PER);
+    let scale = [first, second].map(|row| match (per, row.touched) {
+        (Some(per), Some(touched)) => per.get() as f64 / touched.get().max(1) as f64,
+        _ => 1.0,
+    });
+    let costs = [&first.cost, &second.cost];
+    let comparison = Comparison::of(costs[0], costs[1], scale[1] / scale[0])?;
+    let added = |costs: &[f64]| scale[1] * costs[1] - scale[0] * costs[0];
+    let resamples = costs.map(|cost| &cost.resamples);
+    Some(Difference {
+        setting,
+        values: [from, to],
+        cells: [first.cell, second.cell],
+        per,
+        added_ns: estimate(added(&costs.map(|cost| cost.typical_ns)), &resamples, added),
+        ratio: comparison.ratio,
+        noise: comparison.noise,
+        is_found: comparison.is_found(),
+    })
 }
 
 #[cfg(test)]
@@ -81,6 +98,23 @@ mod tests {
     fn pipe(cell: usize, partner: &str, cpu: &str, cost: f64) -> CostRow {
         let settings = [("operation", "pipe"), ("partner", partner), ("partner-cpu", cpu)];
         row(cell, Family::Switch, &settings, cost)
+    }
+
+    #[test]
+    fn pages_of_different_sizes_are_compared_by_the_memory() {
+        let fault = |cell, pages, touched: u64, cost| {
+            let settings = [("operation", "fault"), ("pages", pages)];
+            CostRow {
+                touched: Some(Bytes::new(touched)),
+                ..row(cell, Family::Trap, &settings, cost)
+            }
+        };
+        let rows = [fault(0, "normal", 4 << 10, 1_000.0), fault(1, "huge", 2 << 20, 50_000.0)];
+        let [found] = differences(&rows)[..] else { panic!() };
+        // 256 faults for a mebibyte, or half of one.
+        assert!((found.added_ns.value - (25_000.0 - 256_000.0)).abs() < 1e-6, "{found:?}");
+        assert!((found.ratio.value - 25.0 / 256.0).abs() < 1e-9 && found.is_found, "{found:?}");
+        assert_eq!(found.per, Some(Bytes::new(1 << 20)));
     }
 
     #[test]
@@ -100,6 +134,8 @@ mod tests {
         let switch = of("partner", [0, 1]);
         assert!(switch.is_found && (switch.added_ns.value - 600.0).abs() < 1e-9);
         assert!(!of("partner", [2, 3]).is_found, "0.2 % is within the noise");
-        assert!(of("partner-cpu", [1, 3]).ratio > 4.0);
+        let [low, high] = switch.ratio.interval.unwrap();
+        assert!((1.1..1.2).contains(&low) && (1.2..1.3).contains(&high), "{switch:?}");
+        assert!(of("partner-cpu", [1, 3]).ratio.value > 4.0);
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use tactus_model::bytes::Bytes;
 
-use super::resample::{Estimate, estimate};
+use super::resample::{Estimate, Resamples, estimate};
 use crate::modes::{deviation, median_of};
 
 /// The chance of a line's residuals, if it were true, below which it is rejected.
@@ -21,16 +21,21 @@ const CHANCE_MIN: f64 = 0.01;
 /// A line that misses no size by more than this is kept whatever the test says: with quiet
 /// processes, the test finds deviations that matter to nobody.
 const RESIDUAL_KEPT: f64 = 0.05;
+/// A line that misses a size by more than this is not used whatever the test says: with processes
+/// that differ this much, the test rejects nothing.
+const RESIDUAL_MAX: f64 = 0.2;
 /// The variance of a median of many normal values, relative to that of their mean: π/2.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 /// The least number of sizes for two lines: with four, each line fits its two sizes exactly.
 const SIZES_MIN: usize = 5;
 
-/// The costs at a size, one of each process, in nanoseconds per operation.
+/// The costs at a size, one of each process, in nanoseconds per operation, and the resamples of their
+/// median.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AtSize {
     pub(super) size: Bytes,
     pub(super) costs: Vec<f64>,
+    pub(super) resamples: Resamples,
 }
 
 /// How a cost grows with size.
@@ -53,6 +58,12 @@ pub enum Growth {
         /// The greatest relative residual of the line that fits best.
         residual: f64,
     },
+    /// The processes differ too much: the line that fits best misses a size by far, and the test does
+    /// not reject it.
+    Unclear {
+        /// Its greatest relative residual.
+        residual: f64,
+    },
 }
 
 /// A fixed cost and a cost per byte.
@@ -63,6 +74,8 @@ pub struct Line {
     pub fixed_ns: Estimate,
     /// The cost of a byte, in nanoseconds.
     pub per_byte_ns: Estimate,
+    /// The number of sizes; a line through two has no residual.
+    pub sizes: usize,
     /// The greatest relative residual: of the cost at a size from the line.
     pub residual: f64,
     /// The chance of such residuals if the line is true; `None` if that cannot be tested (two
@@ -79,20 +92,28 @@ impl Line {
     fn is_rejected(&self) -> bool {
         self.residual > RESIDUAL_KEPT && self.chance.is_none_or(|chance| chance < CHANCE_MIN)
     }
+
+    fn is_kept(&self) -> bool {
+        !self.is_rejected() && self.residual <= RESIDUAL_MAX
+    }
 }
 
 impl Growth {
     /// Fits lines to costs at ascending sizes; `None` with fewer than two.
     pub(super) fn of(points: &[AtSize]) -> Option<Self> {
         let line = fitted(points, Fixed::Cost)?;
-        if !line.is_rejected() {
+        if line.is_kept() {
             return Some(Self::Line(line));
         }
-        let broken =
-            broken(points).filter(|(below, above, _)| !below.is_rejected() && !above.is_rejected());
-        Some(broken.map_or(Self::Neither { residual: line.residual }, |(below, above, gap)| {
-            Self::Broken { at: meeting(&below, &above, gap), below, above }
-        }))
+        let residual = line.residual;
+        let broken = broken(points).filter(|(below, above, _)| below.is_kept() && above.is_kept());
+        Some(match broken {
+            Some((below, above, gap)) => {
+                Self::Broken { at: meeting(&below, &above, gap), below, above }
+            }
+            None if line.is_rejected() => Self::Neither { residual },
+            None => Self::Unclear { residual },
+        })
     }
 }
 
@@ -142,7 +163,7 @@ fn fitted(points: &[AtSize], fixed: Fixed) -> Option<Line> {
         return None;
     }
     let line = least_squares(&centers, fixed);
-    let sides: Vec<&[f64]> = points.iter().map(|point| point.costs.as_slice()).collect();
+    let sides: Vec<&Resamples> = points.iter().map(|point| &point.resamples).collect();
     let of = |which: fn((f64, f64)) -> f64| {
         let drawn = |medians: &[f64]| {
             let drawn: Vec<(f64, f64)> =
@@ -155,6 +176,7 @@ fn fitted(points: &[AtSize], fixed: Fixed) -> Option<Line> {
     Some(Line {
         fixed_ns: of(|line| line.0),
         per_byte_ns: of(|line| line.1),
+        sizes: points.len(),
         residual: worst,
         chance: chance(points, &centers, line),
     })
@@ -222,10 +244,19 @@ mod tests {
 
     /// Five processes at each size that differ by a few per cent.
     fn points(sizes: &[u64], cost: impl Fn(f64) -> f64) -> Vec<AtSize> {
-        let spread = [0.99, 1.01, 1.0, 0.98, 1.02];
-        let at = |size: &u64| AtSize {
-            size: Bytes::new(*size),
-            costs: spread.iter().map(|share| share * cost(*size as f64)).collect(),
+        spread_points(sizes, 0.02, cost)
+    }
+
+    /// Five processes at each size that differ by up to this share.
+    fn spread_points(sizes: &[u64], spread: f64, cost: impl Fn(f64) -> f64) -> Vec<AtSize> {
+        let at = |size: &u64| {
+            let center = cost(*size as f64);
+            let costs: Vec<f64> = [-0.5, 0.5, 0.0, -1.0, 1.0]
+                .iter()
+                .map(|place| (1.0 + spread * place) * center)
+                .collect();
+            let processes: Vec<Vec<f64>> = costs.iter().map(|cost| vec![*cost]).collect();
+            AtSize { size: Bytes::new(*size), costs, resamples: Resamples::of(&processes) }
         };
         sizes.iter().map(at).collect()
     }
@@ -267,12 +298,19 @@ mod tests {
     }
 
     #[test]
+    fn processes_that_differ_much_leave_it_unclear() {
+        let bent = |size: f64| (1000.0 + size) * (1.0 + 0.6 * (size.ln()).sin());
+        let found = Growth::of(&spread_points(&SIZES[..4], 0.9, bent)).unwrap();
+        assert!(matches!(found, Growth::Unclear { residual } if residual > 0.2), "{found:?}");
+    }
+
+    #[test]
     fn small_deviations_and_two_sizes_are_a_line() {
         let bent = |size: f64| (1000.0 + size) * (1.0 + 0.02 * (size.ln()).sin());
         let found = Growth::of(&points(&SIZES, bent)).unwrap();
         assert!(matches!(found, Growth::Line(line) if line.residual < RESIDUAL_KEPT), "{found:?}");
         let two = Growth::of(&points(&SIZES[..2], |size| 10.0 + size)).unwrap();
-        assert!(matches!(two, Growth::Line(Line { chance: None, .. })));
+        assert!(matches!(two, Growth::Line(Line { chance: None, sizes: 2, .. })));
         assert_eq!(Growth::of(&points(&SIZES[..1], |size| size)), None);
         assert_eq!(Growth::of(&[]), None);
     }

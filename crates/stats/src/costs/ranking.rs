@@ -7,6 +7,7 @@ use serde::Serialize;
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::Family;
 
+use super::comparison::Comparison;
 use super::resample::{Estimate, estimate};
 use super::{CostRow, CostSummary, SIZES};
 
@@ -68,27 +69,16 @@ impl Criterion {
         }
     }
 
-    fn interval(self, cost: &CostSummary) -> Option<[f64; 2]> {
-        let interval = match self {
-            Self::Typical => cost.interval,
-            Self::Tail => cost.p99_interval,
-        };
-        interval.map(|interval| [interval.low_ns, interval.high_ns])
-    }
-
     /// Whether `other` is worse than `best` by more than both can be known.
     fn separates(self, best: &CostSummary, other: &CostSummary) -> bool {
-        let apart = match (self.interval(best), self.interval(other)) {
-            (Some([_, best]), Some([other, _])) => best < other,
-            _ => false,
-        };
-        let noise = [best, other].map(|cost| cost.noise_floor.unwrap_or(f64::INFINITY));
-        let beyond = match self {
-            Self::Typical => other.typical_ns / best.typical_ns - 1.0 > noise[0].max(noise[1]),
-            // The noise floor is that of typical costs.
-            Self::Tail => true,
-        };
-        apart && beyond
+        match self {
+            Self::Typical => Comparison::of(best, other, 1.0).is_some_and(|found| found.is_found()),
+            // There is no noise floor of tails.
+            Self::Tail => match (best.p99_interval, other.p99_interval) {
+                (Some([_, best]), Some([other, _])) => best < other,
+                _ => false,
+            },
+        }
     }
 }
 
@@ -101,7 +91,7 @@ const fn competes(family: Family) -> bool {
 pub(super) fn rankings(rows: &[CostRow]) -> Vec<Ranking> {
     let without: Vec<&str> = SIZES.into_iter().chain(["operation"]).collect();
     let mut groups: Vec<Vec<&CostRow>> = Vec::new();
-    for row in rows.iter().filter(|row| competes(row.family) && row.is_typical()) {
+    for row in rows.iter().filter(|row| competes(row.family)) {
         let belongs = |group: &&mut Vec<&CostRow>| {
             group[0].family == row.family && group[0].differs_only_in(row, &without)
         };
@@ -186,7 +176,7 @@ fn crossover(lower: &Ranked<'_>, upper: &Ranked<'_>) -> Option<Crossover> {
     }
     let sizes = [lower.size?.get() as f64, upper.size?.get() as f64];
     let four = [below, lower.way(above.operation())?, upper.way(below.operation())?, above];
-    let sides = four.map(|row| row.cost.of_processes_ns.as_slice());
+    let sides = four.map(|row| &row.cost.resamples);
     let value = meeting(sizes, &four.map(|row| row.cost.typical_ns));
     let at = estimate(value, &sides, |medians| meeting(sizes, medians));
     Some(Crossover { below: below.cell, above: above.cell, at })

@@ -47,9 +47,11 @@ pub(crate) fn row(
     settings: &[(&'static str, &str)],
     cost: f64,
 ) -> CostRow {
-    let of_processes_ns: Vec<f64> =
-        [0.99, 1.0, 1.01, 0.995, 1.005].iter().map(|share| share * cost).collect();
-    let around = |cost: f64| CostInterval { low_ns: 0.99 * cost, high_ns: 1.01 * cost };
+    // In another order in each cell, since processes of a round are pairs.
+    let mut shares = [0.99, 1.0, 1.01, 0.995, 1.005];
+    shares.rotate_left(cell % 5);
+    let of_processes_ns: Vec<f64> = shares.iter().map(|share| share * cost).collect();
+    let around = |cost: f64| [0.99 * cost, 1.01 * cost];
     let settings: BTreeMap<&'static str, String> =
         settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     let cost = CostSummary {
@@ -60,6 +62,10 @@ pub(crate) fn row(
         p10_ns: 0.95 * cost,
         typical_ns: cost,
         interval: Some(around(cost)),
+        resamples: Resamples::of(
+            &of_processes_ns.iter().map(|cost| vec![*cost]).collect::<Vec<_>>(),
+        ),
+        median_ns: cost,
         p99_ns: Some(2.0 * cost),
         p99_interval: Some(around(2.0 * cost)),
         cpu_ns: Some(cost),
@@ -74,7 +80,16 @@ pub(crate) fn row(
         by_mode_ns: None,
     };
     let conditions = BTreeMap::new();
-    CostRow { cell, family, unit: "message", settings, conditions, moved: None, cost }
+    CostRow {
+        cell,
+        family,
+        unit: "message",
+        settings,
+        conditions,
+        moved: None,
+        touched: None,
+        cost,
+    }
 }
 
 #[test]
@@ -104,11 +119,28 @@ fn a_cost_is_that_of_one_operation_without_the_clock() {
     assert_eq!((found.processes, found.samples, found.per_sample), (3, 6_000, 128));
     assert_eq!((found.min_ns, found.typical_ns, found.clean_ns), (100.0, 100.0, Some(100.0)));
     let interval = found.interval.unwrap();
-    assert!(interval.low_ns <= 100.1 && interval.high_ns >= 99.9, "{interval:?}");
+    assert!(interval[0] <= 100.1 && interval[1] >= 99.9, "{interval:?}");
     assert_eq!(found.noise_floor, Some(0.0));
     // A batch of 100 kept samples and one that is not kept used a millisecond of CPU time.
     assert!((found.cpu_ns.unwrap() - 1e6 / 101.0 / 128.0).abs() < 1e-9, "{found:?}");
     assert_eq!(calibrations(all).collect::<Vec<f64>>(), [100.0; 60]);
+}
+
+#[test]
+fn a_fast_process_counts_for_no_more_than_others() {
+    // The fast ones have ten times as many batches.
+    let of = |number, median| match median < 20_000 {
+        true => process(number, &[batch(median); 200]),
+        false => process(number, &[batch(median); 20]),
+    };
+    let all = [of(0, 12_830), of(1, 25_630), of(2, 25_630)];
+    let all: Vec<&Measurement> = all.iter().collect();
+    let found = CostSummary::of(&probe("getppid"), &all, None).unwrap();
+    assert_eq!(found.typical_ns, 200.0);
+    assert_eq!(found.of_processes_ns, [100.0, 200.0, 200.0]);
+    assert_eq!(found.interval, Some([100.0, 200.0]));
+    let few = CostSummary::of(&probe("getppid"), &all[..2], None).unwrap();
+    assert_eq!(few.interval, None, "two processes show too little");
 }
 
 #[test]
@@ -125,6 +157,7 @@ fn contaminated_batches_are_marked_and_kept() {
         stolen: 1,
         foreign: 1,
         waited: 1,
+        at_partner: 0,
         outliers: 2,
     };
     assert_eq!(found.contamination, expected);
@@ -159,12 +192,13 @@ fn idle_time_that_is_counted_shows_all_cpu_time_of_an_operation() {
 }
 
 #[test]
-fn the_rate_of_a_file_is_that_of_whole_passes() {
+fn the_cost_of_a_file_that_is_read_ahead_is_that_of_whole_passes() {
     // Most blocks are read ahead, and one in ten waits for the disk.
     let batches = [[batch(10_030); 9].as_slice(), &[batch(910_030)]].concat();
     let cost = probe("file-read\"\ncache = \"cold\"\nsize = \"64KiB");
     let summary = CostSummary::of(&cost, &[&process(0, &batches)], None).unwrap();
-    assert_eq!(summary.typical_ns, 10_000.0);
+    assert_eq!(summary.median_ns, 10_000.0);
+    assert!((summary.typical_ns / 100_000.0 - 1.0).abs() < 0.01, "of whole passes: {summary:?}");
     let row = CostRow {
         cell: 0,
         family: Family::File,
@@ -172,6 +206,7 @@ fn the_rate_of_a_file_is_that_of_whole_passes() {
         settings: BTreeMap::new(),
         conditions: BTreeMap::new(),
         moved: cost.moved(),
+        touched: cost.touched(),
         cost: summary,
     };
     let rate = row.bytes_per_second().unwrap();

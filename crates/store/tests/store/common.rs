@@ -15,8 +15,8 @@ use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Batch, ByDirt, ClockFindings, ClockOrder, Failure, Granted, Histogram, LoadResult,
-    MachineRates, Measurement, OfDirt, Outlier, ProbeCost, ScopeColumn, Second, Shortfall,
-    TaskResult, TaskUsage, TimerInterrupts,
+    MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost, ScopeColumn, Second,
+    Shortfall, TaskResult, TaskUsage, TimerInterrupts,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -312,6 +312,12 @@ fn task_result(
                 second_pass: histogram([some(random)].into_iter()),
             }],
             unprepared: vec![some(random)],
+        })),
+        messages: Some(Box::new(MessageFindings {
+            intervals: histogram([some(random)].into_iter()),
+            output: histogram([some(random)].into_iter()),
+            receiver: histogram([some(random)].into_iter()),
+            handed_over_late: random.below(9),
         })),
     }
 }

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_stream::{BranchId, Client, Draft, IfLate, Moment, StreamId, Wanted};
+use tactus_streamd::inputs::{Input, Inputs, OfferedInput};
 use tactus_streamd::sink::Sink;
 use tactus_streamd::{Handle, Measure, Offered, Pace, ServeError, Server, Settings};
 use tactus_sys::local_socket;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 /// A server on a socket of its own.
 pub struct Running {
     folder: TempDir,
-    handle: Handle,
+    pub handle: Handle,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
@@ -31,6 +32,14 @@ impl Running {
     }
 
     pub fn with<const N: usize>(sinks: [(&str, Box<dyn Sink>); N], settings: Settings) -> Self {
+        Self::with_inputs(sinks, settings, [])
+    }
+
+    pub fn with_inputs<const N: usize, const M: usize>(
+        sinks: [(&str, Box<dyn Sink>); N],
+        settings: Settings,
+        inputs: [(&str, Input); M],
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (listener, file) = local_socket::listen_packets(&folder.path().join("socket")).unwrap();
         let offered = sinks.map(|(name, sink)| Offered {
@@ -38,7 +47,14 @@ impl Running {
             spec: "test".to_owned(),
             sink,
         });
+        let offered_inputs = inputs.map(|(name, input)| OfferedInput {
+            name: name.to_owned(),
+            spec: "test".to_owned(),
+            input,
+        });
+        let inputs = Inputs::start(offered_inputs.into(), settings.pace.policy).unwrap();
         let server = Server::new(listener, Some(file), offered.into(), settings).unwrap();
+        let server = server.with_inputs(inputs);
         let handle = server.handle();
         let thread = Some(std::thread::spawn(move || server.run()));
         Self { folder, handle, thread }

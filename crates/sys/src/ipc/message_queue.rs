@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use tactus_model::cost::Wait;
 
-use super::{Channel, Copying, Ends, Terms};
+use super::{Alarm, Channel, Copying, Ends, Terms};
 use crate::error::{Errno, SysError};
 
 /// An end of two queues, one in each direction.
@@ -95,5 +95,11 @@ impl Channel for Queues {
 
     fn hang_up(&mut self) {
         let _ = self.send(&[]);
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        let [outgoing, incoming] = [&self.incoming, &self.outgoing].map(OwnedFd::try_clone);
+        let mut other = Self { outgoing: outgoing.ok()?, incoming: incoming.ok()? };
+        Some(Box::new(move || other.hang_up()))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use rustix::process::{PTracer, Pid};
 
 use super::shared_memory::Bell;
-use super::{Buffer, Ends, Terms, Transport};
+use super::{Alarm, Buffer, Ends, Terms, Transport};
 use crate::doorbell::Signal;
 use crate::error::{Errno, SysError};
 use crate::shared_memory::SharedWords;
@@ -82,6 +82,10 @@ impl Transport for ProcessMemory {
 
     fn hang_up(&mut self) {
         let _ = self.bell.ring(Signal::Stop);
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        Some(self.bell.alarm())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tactus_model::cost::{Buffers, Wait};
 
 use super::shared_bytes::SharedBytes;
-use super::{Ends, Terms, Transport};
+use super::{Alarm, Ends, Terms, Transport};
 use crate::doorbell::{Doorbell, EventfdPair, FutexPair, Side, Signal, SpinPair};
 use crate::error::{Errno, SysError};
 
@@ -54,6 +54,15 @@ impl Bell {
         self.doorbell.ring(self.own.other(), signal)
     }
 
+    /// What ends the waiting of this end.
+    pub(super) fn alarm(&self) -> Alarm {
+        let (doorbell, own) = (self.doorbell.clone(), self.own);
+        // It fails only if the other end has rung already.
+        Box::new(move || {
+            let _ = doorbell.ring(own, Signal::Stop);
+        })
+    }
+
     /// Waits for the other end.
     ///
     /// # Errors
@@ -100,5 +109,9 @@ impl Transport for Shared {
 
     fn hang_up(&mut self) {
         let _ = self.bell.ring(Signal::Stop);
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        Some(self.bell.alarm())
     }
 }

@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_recv_buffer_size};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType};
 use tactus_model::cost::Wait;
 
-use super::{Channel, Copying, Ends, Terms};
+use super::{Alarm, Channel, Copying, Ends, Terms};
 use crate::error::{Errno, SysError};
 
 /// An end of a connection.
@@ -63,7 +63,7 @@ pub fn tcp(terms: Terms) -> Ends<Copying<Socket>> {
         }
         Ok([first.into(), second.into()])
     };
-    opened(terms, connected().map_err(failed("connect"))?, false)
+    opened(terms, connected().map_err(SysError::of_io("connect"))?, false)
 }
 
 /// Messages as datagrams over the loopback interface.
@@ -80,7 +80,7 @@ pub fn udp(terms: Terms) -> Ends<Copying<Socket>> {
         second.connect(first.local_addr()?)?;
         Ok([first.into(), second.into()])
     };
-    let sockets: [OwnedFd; 2] = connected().map_err(failed("connect"))?;
+    let sockets: [OwnedFd; 2] = connected().map_err(SysError::of_io("connect"))?;
     let room = socket_recv_buffer_size(&sockets[0]).map_err(SysError::of("getsockopt"))?;
     match room < 2 * terms.size.min(DATAGRAM_MAX) {
         // The kernel would drop it, and the other side wait for ever.
@@ -103,10 +103,6 @@ pub(super) fn unix_pair(kind: SocketType, terms: Terms) -> Result<[OwnedFd; 2], 
         }
     }
     Ok(sockets)
-}
-
-fn failed(call: &'static str) -> impl Fn(std::io::Error) -> SysError {
-    move |error| SysError::new(call, Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 fn opened(terms: Terms, sockets: [OwnedFd; 2], has_packets: bool) -> Ends<Copying<Socket>> {
@@ -138,5 +134,12 @@ impl Channel for Socket {
         if self.has_packets {
             let _ = rustix::net::send(&self.socket, &[], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        let socket = self.has_packets.then(|| self.socket.try_clone().ok()).flatten()?;
+        Some(Box::new(move || {
+            let _ = rustix::net::shutdown(&socket, Shutdown::Both);
+        }))
     }
 }

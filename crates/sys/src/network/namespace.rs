@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags};
 
-use crate::error::{Errno, SysError};
+use crate::error::SysError;
 
 /// A network namespace without a name. It exists while this value, a thread in it, or a socket
 /// made in it exists, so it ends with the process, however that ends.
@@ -26,9 +26,7 @@ impl NetworkNamespace {
             // memory stay shared.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
                 .map_err(SysError::of("unshare"))?;
-            let file = File::open("/proc/thread-self/ns/net").map_err(|error| {
-                SysError::new("open", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-            })?;
+            let file = File::open("/proc/thread-self/ns/net").map_err(SysError::of_io("open"))?;
             Ok(Self(file.into()))
         })
     }
@@ -64,9 +62,7 @@ fn in_a_thread<T: Send, E: From<SysError> + Send>(
 ) -> Result<T, E> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);
-        let thread = thread.map_err(|error| {
-            SysError::new("clone", Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
-        })?;
+        let thread = thread.map_err(SysError::of_io("clone"))?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

@@ -68,9 +68,8 @@ fn set_offload(interface: &str, command: u32, enabled: bool) -> Result<(), SysEr
 fn enable_threads(interface: &str) -> Result<(), SysError> {
     own_mounts()?;
     mount("sysfs", Path::new("/sys"))?;
-    fs::write(format!("/sys/class/net/{interface}/threaded"), "1").map_err(|error| {
-        SysError::new("write threaded", Errno::from_io_error(&error).unwrap_or(Errno::IO))
-    })
+    fs::write(format!("/sys/class/net/{interface}/threaded"), "1")
+        .map_err(SysError::of_io("write threaded"))
 }
 
 /// The processes whose names begin so; threads of the kernel are processes.

@@ -36,7 +36,7 @@ impl<C: Clock> IoUring<C> {
             ClockName::Boottime => TimeoutFlags::BOOTTIME,
             ClockName::Tai => return Err(SysError::new("io_uring_setup", Errno::INVAL)),
         };
-        let ring = io_uring::IoUring::new(4).map_err(|error| failed("io_uring_setup", &error))?;
+        let ring = io_uring::IoUring::new(4).map_err(SysError::of_io("io_uring_setup"))?;
         Ok(Self { ring, flags: TimeoutFlags::ABS | clock, clock: PhantomData })
     }
 
@@ -64,7 +64,7 @@ impl<C: Clock> Sleeper<C> for IoUring<C> {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-                Err(error) => return Err(failed("io_uring_enter", &error)),
+                Err(error) => return Err(SysError::from_io("io_uring_enter", &error)),
             }
             if let Some(completion) = self.ring.completion().next() {
                 let came = clock::now();
@@ -78,8 +78,4 @@ impl<C: Clock> Sleeper<C> for IoUring<C> {
             }
         }
     }
-}
-
-fn failed(call: &'static str, error: &std::io::Error) -> SysError {
-    SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
 }

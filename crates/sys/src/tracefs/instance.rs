@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{PLACES, Pages, Tracefs};
-use crate::error::{Errno, SysError};
+use crate::error::SysError;
 use crate::owned_directory::{OwnedDirectory, Removal, remove_stale_with, remove_those_of, stale};
 
 /// Private buffers and enabled events, removed when this is dropped.
@@ -36,11 +36,6 @@ pub struct CpuFiles {
 /// The prefix of the names of our instances; the process id and a number follow.
 const PREFIX: &str = "tactus-";
 
-/// The error of a failed call on a file.
-pub(super) fn failed(call: &'static str, error: &io::Error) -> SysError {
-    SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
-}
-
 impl Instance {
     /// Creates an instance that records nothing yet.
     ///
@@ -51,7 +46,7 @@ impl Instance {
     pub fn make(tracefs: &Tracefs) -> Result<Self, SysError> {
         let instances = tracefs.instances();
         let directory = OwnedDirectory::create_with(Removal::Alone, &instances, PREFIX)
-            .map_err(|error| failed("mkdir", &error))?;
+            .map_err(SysError::of_io("mkdir"))?;
         Self::take(directory)
     }
 
@@ -61,7 +56,7 @@ impl Instance {
         instance.write("tracing_on", "0")?;
         instance.write("options/disable_on_free", "1")?;
         let file = OpenOptions::new().write(true).open(instance.place().join("free_buffer"));
-        instance.free_buffer = Some(file.map_err(|error| failed("open", &error))?);
+        instance.free_buffer = Some(file.map_err(SysError::of_io("open"))?);
         Ok(instance)
     }
 
@@ -79,8 +74,8 @@ impl Instance {
         let mut file = OpenOptions::new()
             .write(true)
             .open(self.place().join(file))
-            .map_err(|error| failed("open", &error))?;
-        file.write_all(text.as_bytes()).map_err(|error| failed("write", &error))
+            .map_err(SysError::of_io("open"))?;
+        file.write_all(text.as_bytes()).map_err(SysError::of_io("write"))
     }
 
     /// Enables events, for example `sched/sched_switch`; returns the kernel's result for
@@ -94,10 +89,10 @@ impl Instance {
         let mut list = OpenOptions::new()
             .append(true)
             .open(self.place().join("set_event"))
-            .map_err(|error| failed("open", &error))?;
+            .map_err(SysError::of_io("open"))?;
         let mut enable = |event: &String| {
             let line = format!("{}\n", event.replace('/', ":"));
-            list.write_all(line.as_bytes()).map_err(|error| failed("write", &error))
+            list.write_all(line.as_bytes()).map_err(SysError::of_io("write"))
         };
         Ok(events.iter().map(&mut enable).collect())
     }
@@ -119,7 +114,7 @@ impl Instance {
     /// - `EMFILE`: too many open files.
     pub fn cpu(&self, cpu: u32, page_size: usize) -> Result<CpuFiles, SysError> {
         let place = self.place().join(format!("per_cpu/cpu{cpu}"));
-        let stats = File::open(place.join("stats")).map_err(|error| failed("open", &error))?;
+        let stats = File::open(place.join("stats")).map_err(SysError::of_io("open"))?;
         Ok(CpuFiles { pages: Pages::open(&place.join("trace_pipe_raw"), page_size)?, stats })
     }
 }
@@ -132,7 +127,7 @@ impl CpuFiles {
     pub fn stats(&self) -> Result<String, SysError> {
         // The kernel's text has eight short lines.
         let mut text = [0; 512];
-        let length = self.stats.read_at(&mut text, 0).map_err(|error| failed("read", &error))?;
+        let length = self.stats.read_at(&mut text, 0).map_err(SysError::of_io("read"))?;
         Ok(String::from_utf8_lossy(&text[..length]).into_owned())
     }
 }
@@ -186,6 +181,7 @@ mod tests {
     use tactus_testing::{Need, require};
 
     use super::*;
+    use crate::error::Errno;
 
     /// How long an owner takes to close its instance, and an impatient remover waits.
     const STEP: Duration = Duration::from_millis(5);

@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::instance::failed;
 use crate::error::{Errno, SysError};
 
 /// Reads the ring buffer of one CPU page by page (`trace_pipe_raw`).
@@ -21,7 +20,7 @@ pub struct Pages {
 impl Pages {
     pub(super) fn open(path: &Path, page_size: usize) -> Result<Self, SysError> {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-        let file = file.map_err(|error| failed("open", &error))?;
+        let file = file.map_err(SysError::of_io("open"))?;
         Ok(Self { file, page: vec![0; page_size] })
     }
 

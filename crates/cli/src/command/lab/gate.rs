@@ -32,13 +32,12 @@ use crate::values::{positive, seed, whole};
 ///
 /// Use it in continuous integration of a kernel (docs/kernel-ci.md) and for bisecting. One run
 /// measures both kernels in deterministic (instruction-counted) time, so this host has no effect.
-/// Path lengths that are equal for all seeds are compared exactly, within --allow; figures that vary
-/// with the seed, such as tails, are compared by rank over all seeds. Settings replace those of
-/// the experiment.
+/// Figures are compared by their ranks over all seeds; changes within --allow do not count. Settings
+/// replace those of the experiment.
 ///
 /// The run is stored: `tactus show` and `tactus report` show it, and --run judges it again. With
-/// --bisect, the exit codes are those of `git bisect run`: 0 good, 1 bad, 125 if the kernel
-/// could not be measured.
+/// --bisect, the exit codes are those of `git bisect run`: 0 good, 1 bad, 125 if this kernel could not
+/// be measured, 128 if no kernel could, e.g. because the baseline is missing.
 ///
 /// Example: tactus lab gate --kernel ./after/bzImage --against ./before/bzImage
 #[derive(Args)]
@@ -76,16 +75,16 @@ pub(crate) struct LabGateArguments {
     /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
     #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
     allow: Allowance,
-    /// Chance of a false alarm: that the gate reports a difference of equal kernels in figures that vary with the seed; at most 50%
+    /// Chance of a false alarm: that the gate reports any difference of equal kernels; at most 50%
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
     false_alarms: f64,
-    /// Judge only path lengths that are equal for all seeds; three seeds are enough
+    /// Judge path lengths only, not tails: fewer figures need fewer seeds
     #[arg(long)]
     paths_only: bool,
     /// Differences that fail the gate
     #[arg(long, value_name = "WHAT", default_value = "greater")]
     refuse: Refuse,
-    /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it
+    /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could
     #[arg(long)]
     bisect: bool,
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
@@ -127,7 +126,7 @@ struct LabGateOutcome<'a> {
 
 pub(super) fn run(arguments: &LabGateArguments, places: &Places) -> CommandResult {
     let done = gate(arguments, places);
-    if arguments.bisect { done.map_err(CommandError::for_bisect) } else { done }
+    if arguments.bisect { done.map_err(CommandError::stops_bisect) } else { done }
 }
 
 fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
@@ -150,7 +149,14 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             let (mut store, mut listener) =
                 (places.open_store()?, RunListener::new(false, arguments.quietness));
             let limit = arguments.guest_limit;
-            kernel_gate::measure(places, &mut store, &plan, limit, &mut listener)?
+            if arguments.bisect {
+                kernel_gate::check_baseline(places, &plan, &listener)?;
+            }
+            let measured = kernel_gate::measure(places, &mut store, &plan, limit, &mut listener);
+            match measured.map_err(CommandError::from) {
+                Err(error) if arguments.bisect => return Err(error.skips_commit()),
+                measured => measured?,
+            }
         }
     };
     judge(&run, arguments)
@@ -167,17 +173,22 @@ impl LabGateArguments {
             guest_time: speed.map(GuestTime::Exact),
             ..Overrides::default()
         };
-        Ok(kernel_gate::plan(&self.experiment, overrides, self.against.as_ref())?)
+        let against = self.against.as_ref();
+        Ok(kernel_gate::plan(&self.experiment, overrides, against, &self.options())?)
+    }
+
+    const fn options(&self) -> GateOptions {
+        GateOptions {
+            allowance: self.allow,
+            false_alarms: self.false_alarms,
+            paths_only: self.paths_only,
+            refuse_any_difference: matches!(self.refuse, Refuse::Different),
+        }
     }
 }
 
 fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
-    let options = GateOptions {
-        allowance: arguments.allow,
-        false_alarms: arguments.false_alarms,
-        paths_only: arguments.paths_only,
-        refuse_any_difference: arguments.refuse == Refuse::Different,
-    };
+    let options = arguments.options();
     let KernelGate { decision, comparison, report } = kernel_gate::judge(run, &options)?;
     if let Some(path) = &arguments.junit {
         files::write(path, junit(&report))?;
@@ -192,9 +203,14 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {
         Decision::Passes => Ok(()),
-        Decision::Undecided if arguments.bisect => {
-            Err(CommandError::Undecided(Error::new(ErrorKind::Unavailable, refused)))
-        }
+        Decision::Undecided if arguments.bisect => Err(match comparison.baseline_failure(run) {
+            None => CommandError::Undecided(Error::new(ErrorKind::Unavailable, refused)),
+            Some(failure) => {
+                let error = format!("the baseline was not measured: {}", failure.reason);
+                let error = Error::new(ErrorKind::Unavailable, error);
+                CommandError::from(error.with_hint_if_any(failure.hint.clone()))
+            }
+        }),
         Decision::Refused | Decision::Undecided => Err(CommandError::not_met(refused)),
     }
 }

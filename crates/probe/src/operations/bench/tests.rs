@@ -1,7 +1,11 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::{
-    Advice, Cache, Family, FileReads, Operation as Word, Pages, Partner, PartnerCpu, ReadClock,
-    Sampling, Times, Wait, Way,
+    Advice, Cache, Family, FileReads, Operation as Word, Pages, Parameter, Partner, PartnerCpu,
+    ReadClock, Sampling, Times, Wait, Way,
 };
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::time::Monotonic;
@@ -23,11 +27,15 @@ const WINDOW: Nanos = Nanos::from_millis(8);
 /// Measures on the first CPU, as a task does: on another than its partner's, a task that yields would
 /// not yield to it.
 fn measure(cost: &CostProbe) -> Result<Repeated, Unmeasurable> {
+    measure_for(WINDOW, cost)
+}
+
+fn measure_for(window: Nanos, cost: &CostProbe) -> Result<Repeated, Unmeasurable> {
     let cpus = affinity::get()?;
     let cpu = cpus.iter().next().unwrap();
     affinity::set(&std::iter::once(cpu).collect())?;
     let site = Site::prepare(cost, cpu);
-    let bench = site.and_then(|site| Bench::open(cost, site, WINDOW, cpu, &cpus));
+    let bench = site.and_then(|site| Bench::open(cost, site, window, cpu, &cpus));
     let measured = bench.and_then(|mut bench| {
         let memory = SampleMemory::take(bench.repetition.at_most() as usize).unwrap();
         let (mut sleeper, now) = (Nanosleep, clock::now::<Monotonic>());
@@ -60,6 +68,9 @@ fn check(cost: &CostProbe) {
     for batch in &batches {
         assert!(batch.count > 0 && batch.min <= batch.median, "{cost:?}: {batch:?}");
         assert_eq!(batch.idle.is_some(), cost.idle_count, "{cost:?}");
+        let is_elsewhere =
+            cost.operation.takes(Parameter::PartnerCpu) && cost.partner_cpu == PartnerCpu::Other;
+        assert_eq!(batch.sides.is_some(), is_elsewhere, "{cost:?}");
         assert!(batch.median <= batch.elapsed && batch.calibration > Nanos::ZERO);
     }
     assert!(taken.samples.is_sorted_by(|a, b| a.came <= b.due), "{cost:?}");
@@ -75,40 +86,42 @@ fn every_operation_is_measured_in_batches() {
         let file = FileReads { file_size: Bytes::new(1 << 20), ..base.file.clone() };
         let base = CostProbe { size: Bytes::new(8 << 10), file, ..base };
         check(&base);
-        if operation.takes("pages") {
+        if operation.takes(Parameter::Pages) {
             check(&CostProbe { pages: Pages::Huge, size: Bytes::new(2 << 20), ..base.clone() });
         }
-        if operation.takes("working-set") {
+        if operation.takes(Parameter::WorkingSet) {
             check(&CostProbe { working_set: Bytes::new(10_000), ..base.clone() });
             check(&CostProbe { partner: Partner::Thread, ..base.clone() });
         }
-        if operation.takes("read-clock") {
+        if operation.takes(Parameter::ReadClock) {
             let of = |&read_clock| check(&CostProbe { read_clock, ..base.clone() });
             let some = [ReadClock::Monotonic, ReadClock::OtherThreadCpu, ReadClock::Tsc];
             some.iter().for_each(of);
         }
-        if operation.takes("wait") {
+        if operation.takes(Parameter::Wait) {
             let (wait, partner_cpu) = (Wait::Spin, PartnerCpu::Other);
             check(&CostProbe { wait, partner_cpu, ..base.clone() });
         }
-        if operation.takes("partner-cpu") {
+        if operation.takes(Parameter::PartnerCpu) {
             let other = CostProbe { partner_cpu: PartnerCpu::Other, ..base.clone() };
             check(&other);
-            if operation.takes("way") {
-                let sampling = Sampling { way: Way::OneWay, ..base.sampling };
-                check(&CostProbe { sampling, ..other });
+            if operation.takes(Parameter::Way) {
+                for way in [Way::OneWay, Way::Back] {
+                    let sampling = Sampling { way, ..base.sampling };
+                    check(&CostProbe { sampling, ..other.clone() });
+                }
             }
         }
         let file = base.file.clone();
-        if operation.takes("cache") {
+        if operation.takes(Parameter::Cache) {
             let cold = FileReads { cache: Cache::Cold, advice: Advice::WillNeed, ..file.clone() };
             check(&CostProbe { file: cold, ..base.clone() });
         }
-        if operation.takes("queue-depth") {
+        if operation.takes(Parameter::QueueDepth) {
             let deep = FileReads { queue_depth: "8".parse().unwrap(), ..file };
             check(&CostProbe { file: deep, ..base.clone() });
         }
-        if operation.takes("idle-count") {
+        if operation.takes(Parameter::IdleCount) {
             check(&CostProbe { idle_count: true, ..base.clone() });
         }
         let (pause, times) = (Nanos::from_millis(1), Times::new(4).unwrap());
@@ -122,6 +135,51 @@ fn a_long_window_has_no_more_batches_than_memory_was_taken_for() {
     assert_eq!(Repetition::new(&getppid, WINDOW).batches_at_most(), 9);
     let long = Repetition::new(&getppid, Nanos::from_secs(3600));
     assert!(long.batches_at_most() <= BATCHES_MAX as usize + 1);
+}
+
+/// Ends a thread when dropped.
+struct Spinner(Arc<AtomicBool>, Option<JoinHandle<()>>);
+
+impl Spinner {
+    fn on(cpu: u32) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let spin = move || {
+            affinity::set(&std::iter::once(cpu).collect()).unwrap();
+            while !stopped.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
+        Self(stop, Some(std::thread::spawn(spin)))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        let _ = self.1.take().map(JoinHandle::join);
+    }
+}
+
+#[test]
+fn work_of_others_on_the_partners_cpu_is_in_the_batches() {
+    let cpus = affinity::get().unwrap();
+    let [_, partner] = [cpus.iter().next(), cpus.iter().nth(1)];
+    let Some(partner) = partner else {
+        return skip(Need::Machine, "the partner needs another CPU");
+    };
+    let pipe = cost("operation = \"pipe\"\npartner-cpu = \"other\"");
+    let _spinner = Spinner::on(partner);
+    let Repeated { batches, .. } = measure_for(Nanos::from_millis(200), &pipe).unwrap();
+    let sides = batches.iter().map(|batch| batch.sides.unwrap()[1]);
+    let [mut elapsed, mut ran, mut idle] = [Nanos::ZERO; 3];
+    for side in sides {
+        elapsed = elapsed + side.elapsed;
+        ran = ran + side.ran;
+        idle = idle + side.idle.unwrap();
+    }
+    let foreign = elapsed.saturating_sub(ran).saturating_sub(idle);
+    assert!(foreign > Nanos::from_nanos(elapsed.as_nanos() / 4), "{foreign} of {elapsed}");
 }
 
 #[test]

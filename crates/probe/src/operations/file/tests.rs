@@ -50,6 +50,37 @@ fn no_page_of_a_cold_file_is_cached_when_a_pass_begins() {
     }
 }
 
+#[test]
+fn each_page_of_a_mapped_file_is_read_by_a_major_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    let cost = cost(Word::FaultMajor, directory.path());
+    let scratch = match Scratch::create(&cost) {
+        Err(error @ Unmeasurable::InMemory(_)) => return skip(Need::Machine, error),
+        found => found.unwrap(),
+    };
+    let mut faults = match open(&cost, &scratch) {
+        Err(error @ Unmeasurable::StaysCached(_)) => return skip(Need::Machine, error),
+        found => found.unwrap(),
+    };
+    let major = || usage::of_this_thread().unwrap().major_faults;
+    for _ in 0..2 {
+        let before = major();
+        assert_eq!(faults.left(), Some(256), "a mebibyte");
+        (0..256).for_each(|_| faults.run(1).unwrap());
+        match faults.prepare_batch() {
+            Err(error @ Unmeasurable::ReadAhead { .. }) => return skip(Need::Machine, error),
+            found => found.unwrap(),
+        }
+        assert!(major() - before >= 256);
+    }
+    // A page that is there is no major fault.
+    let mut known = Faults::new(scratch.file.try_clone().unwrap());
+    warm(&scratch.file).unwrap();
+    known.begin().unwrap();
+    known.read(7).unwrap();
+    assert_eq!(known.end(), Err(Unmeasurable::ReadAhead { faults: 0, pages: 1 }));
+}
+
 /// Reads the whole file.
 fn pass(reader: &mut impl Reader, cost: &CostProbe) {
     reader.begin().unwrap();

@@ -149,14 +149,48 @@ fn a_partner_that_is_killed_is_named_as_the_cause() {
     let Ok(cpu) = place(&other, cpu, &cpus) else {
         return skip(Need::Machine, "one CPU");
     };
-    let partner = Partner { operation: Word::IpcPipe, cpu };
-    let terms = |wait| Terms { size: 64, buffers: Buffers::Recycled, wait };
-    check_killed(begin(ipc::shared_memory(terms(Wait::Spin)), partner, Numbered::default()));
-    check_killed(begin(ipc::unix_stream(terms(Wait::Block)), partner, Numbered::default()));
+    let killed = |operation, wait| {
+        let terms = Terms { size: 64, buffers: Buffers::Recycled, wait };
+        let partner = Partner { operation, cpu };
+        let content = Numbered::default();
+        match operation {
+            Word::IpcVmsplice => check_killed(begin(ipc::vmsplice(terms), partner, content)),
+            Word::IpcUnixStream => check_killed(begin(ipc::unix_stream(terms), partner, content)),
+            Word::IpcUnixDatagram => {
+                check_killed(begin(ipc::unix_datagram(terms), partner, content));
+            }
+            Word::IpcUnixSeqpacket => {
+                check_killed(begin(ipc::unix_seqpacket(terms), partner, content));
+            }
+            Word::IpcTcp => check_killed(begin(ipc::tcp(terms), partner, content)),
+            Word::IpcUdp => check_killed(begin(ipc::udp(terms), partner, content)),
+            Word::IpcMessageQueue => {
+                check_killed(begin(ipc::message_queue(terms), partner, content));
+            }
+            Word::IpcMemfd => check_killed(begin(ipc::memfd(terms), partner, content)),
+            Word::IpcProcessVmReadv => {
+                check_killed(begin(ipc::process_vm_readv(terms), partner, content));
+            }
+            Word::IpcSharedMemory => {
+                check_killed(begin(ipc::shared_memory(terms), partner, content))
+            }
+            Word::IpcSharedEventfd => {
+                check_killed(begin(ipc::shared_eventfd(terms), partner, content));
+            }
+            Word::IpcIoUring => check_killed(begin(ipc::io_uring(terms), partner, content)),
+            Word::IpcPipe => check_killed(begin(ipc::pipe(terms), partner, content)),
+            other => panic!("{other}"),
+        }
+    };
+    transports().for_each(|operation| killed(operation, Wait::Block));
+    killed(Word::IpcSharedMemory, Wait::Spin);
 }
 
 fn check_killed<T: Transport + 'static>(messages: Result<Messages<T, Numbered>, Unmeasurable>) {
-    let mut messages = messages.unwrap();
+    let mut messages = match messages {
+        Err(error) if is_refusal(&error) => return skip(Need::Machine, error),
+        messages => messages.unwrap(),
+    };
     PidFd::of_process(messages.partner.id()).unwrap().send(9).unwrap();
     let failure = (0..2).find_map(|_| crate::operations::run(&mut messages, 2).err());
     assert_eq!(failure, Some(Unmeasurable::PartnerHalted(Halt::Killed(9))));

@@ -1,8 +1,12 @@
 //! The figures of docs/streams.md: `cargo xtask streams`, or
 //! `cargo run --release -p tactus-streamd --example figures [SECONDS]`.
 //!
+//! `figures devices SECONDS` judges devices where their bytes arrive.
+//!
 //! Blocks of a bare loop of clock_nanosleep(2) and blocks of the server alternate, idle and beside
 //! programs that compute on every CPU.
+
+mod devices;
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader};
@@ -36,7 +40,8 @@ fn main() -> Outcomes<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["serve", socket, spin] => serve(socket.as_ref(), spin.parse()?),
+        ["serve", socket, spin, device] => serve(socket.as_ref(), spin.parse()?, device),
+        ["devices", seconds] => devices::measure(seconds.parse()?),
         ["compute"] => compute(),
         [] => measure(60),
         [seconds] => measure(seconds.parse()?),
@@ -44,10 +49,10 @@ fn main() -> Outcomes<()> {
     }
 }
 
-fn serve(socket: &Path, spin: Nanos) -> Outcomes<()> {
+fn serve(socket: &Path, spin: Nanos, device: &str) -> Outcomes<()> {
     let settings =
         Settings { pace: Pace { policy: POLICY.parse()?, spin }, horizon: Nanos::from_secs(10) };
-    let devices = vec!["null=measure".parse()?];
+    let devices = vec![format!("device={device}").parse()?];
     let (server, _) =
         tactus_streamd::start(Options { socket: socket.to_owned(), devices, settings })?;
     println!("ready");
@@ -119,7 +124,7 @@ fn measure(seconds: u64) -> Outcomes<()> {
     for (load, computes) in [("idle", false), ("compute", true)] {
         for (name, spin) in [("server", "0s"), ("server, spin", "100us")] {
             let socket = folder.path().join(format!("{load}-{spin}"));
-            let _server = Role::start(&["serve", &socket.display().to_string(), spin])?;
+            let _server = Role::start(&["serve", &socket.display().to_string(), spin, "measure"])?;
             let _load = computes.then(|| Role::start(&["compute"])).transpose()?;
             let mut player = Player::connect(&socket, "player")?;
             let (mut bare, mut served) = (LatencyHistogram::new(), LatencyHistogram::new());
@@ -181,22 +186,29 @@ fn nanosleep(items: u64) -> Result<LatencyHistogram, String> {
 struct Player {
     client: Client,
     stream: StreamId,
+    payload: &'static [u8],
 }
 
 impl Player {
     fn connect(socket: &Path, name: &str) -> Outcomes<Self> {
         let mut client = Client::connect(socket, &Wanted::named(name))?;
-        let stream = client.open("null")?;
-        Ok(Self { client, stream })
+        let stream = client.open("device")?;
+        Ok(Self { client, stream, payload: b"0123456789abcdef" })
     }
 
     fn draft(&self, due: Moment) -> Draft<'static> {
         let (branch, if_late) = (BranchId(0), IfLate::Deliver);
-        Draft { stream: self.stream, branch, due, if_late, payload: b"0123456789abcdef" }
+        Draft { stream: self.stream, branch, due, if_late, payload: self.payload }
     }
 
-    /// Submits items ahead of their times, and reads their receipts.
-    fn play(&mut self, items: u64, period: Nanos, errors: &mut LatencyHistogram) -> Outcomes<()> {
+    /// Submits items ahead of their times, and reads their receipts. Returns when the first was
+    /// due.
+    fn play(
+        &mut self,
+        items: u64,
+        period: Nanos,
+        errors: &mut LatencyHistogram,
+    ) -> Outcomes<Moment> {
         let start = Client::now() + AHEAD;
         let mut submitted = 0;
         while submitted < items || self.client.outstanding() > 0 {
@@ -214,7 +226,7 @@ impl Player {
                 errors.record(receipt.began.ok_or("it has no times")? - receipt.due);
             }
         }
-        Ok(())
+        Ok(start)
     }
 
     /// Submits items that are due at once, as fast as it can.
@@ -232,7 +244,7 @@ impl Player {
 
 /// Receipts a second, CPU time, memory, and many clients.
 fn capacity(socket: &Path) -> Outcomes<()> {
-    let server = Role::start(&["serve", &socket.display().to_string(), "0s"])?;
+    let server = Role::start(&["serve", &socket.display().to_string(), "0s", "measure"])?;
     let memory = |what: &str| -> Outcomes<()> {
         let (resident, locked) = (server.kibibytes("VmRSS")?, server.kibibytes("VmLck")?);
         println!("memory, {what}: {resident} KiB resident, {locked} KiB locked");

@@ -1,4 +1,5 @@
-//! An Xvfb of our own.
+//! An X server of our own, which draws into its memory: an Xvfb.
+#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
@@ -7,11 +8,8 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tactus_model::cost::Image;
 use tactus_sys::{process, shared_memory};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
-
-use super::{NoDisplay, refused};
 
 /// How clients prove that they may connect: by 16 bytes that only this user can read.
 const PROTOCOL: &str = "MIT-MAGIC-COOKIE-1";
@@ -24,23 +22,66 @@ const REASON_MAX: u64 = 4096;
 const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(2);
 
+/// Why there is no server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoServer {
+    /// Xvfb is not in `PATH`.
+    #[error("Xvfb is not installed")]
+    NotInstalled,
+    /// It does not work.
+    #[error("Xvfb does not start: {0}")]
+    Start(String),
+    /// It refuses us.
+    #[error("the display {display} cannot be used: {reason}")]
+    Refused {
+        /// Its name.
+        display: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl NoServer {
+    /// What the user can do about it.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotInstalled => Some("apt-get install xvfb"),
+            Self::Start(_) | Self::Refused { .. } => None,
+        }
+    }
+}
+
+/// The screen of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Its width in pixels.
+    pub width: u16,
+    /// Its height in pixels.
+    pub height: u16,
+    /// The bytes of a pixel: 1, 2 or 4.
+    pub bytes_per_pixel: u8,
+}
+
 /// An Xvfb that only this user may connect to.
 ///
 /// It ends when its last client leaves, and when the thread that started it ends, for whatever
 /// reason; it then removes its socket and its lock. What else belongs to it is in memory, so that
 /// nothing is left if this process is killed.
-pub(super) struct Server {
+pub struct Server {
     process: Child,
     number: u32,
     cookie: [u8; 16],
 }
 
 impl Server {
-    /// Starts a server whose screen has room for `image`, with pixels of its size.
-    pub(super) fn start(image: Image) -> Result<Self, NoDisplay> {
-        let start = |error: std::io::Error| NoDisplay::Start(error.to_string());
+    /// Starts a server, and waits until it accepts connections.
+    ///
+    /// # Errors
+    /// It is not installed, or does not start.
+    pub fn start(screen: Screen) -> Result<Self, NoServer> {
+        let start = |error: std::io::Error| NoServer::Start(error.to_string());
         let in_memory =
-            || shared_memory::file().map_err(|error| NoDisplay::Start(error.to_string()));
+            || shared_memory::file().map_err(|error| NoServer::Start(error.to_string()));
         let (mut authority, said) = (in_memory()?, in_memory()?);
         let mut cookie = [0; 16];
         File::open("/dev/urandom")
@@ -48,12 +89,12 @@ impl Server {
             .map_err(start)?;
         authority.write_all(&entry(&cookie)).map_err(start)?;
         let errors = said.try_clone().map_err(start)?;
-        let depth = match image.bytes_per_pixel() {
+        let depth = match screen.bytes_per_pixel {
             1 => 8,
             2 => 16,
             _ => 24,
         };
-        let screen = format!("{}x{}x{depth}", image.width().max(640), image.height().max(480));
+        let screen = format!("{}x{}x{depth}", screen.width, screen.height);
         let mut command = Command::new("Xvfb");
         command
             .args(["-displayfd", "1", "-terminate", "-nolisten", "tcp", "-screen", "0", &screen])
@@ -63,7 +104,7 @@ impl Server {
             .stderr(errors);
         process::end_with_parent(&mut command);
         let mut process = command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => NoDisplay::NoServer,
+            std::io::ErrorKind::NotFound => NoServer::NotInstalled,
             _ => start(error),
         })?;
         // It sends its number once it accepts connections.
@@ -74,30 +115,50 @@ impl Server {
         let Some(number) = number else {
             let _ = process.kill();
             let _ = process.wait();
-            return Err(NoDisplay::Start(last_line(said)));
+            return Err(NoServer::Start(last_line(said)));
         };
         Ok(Self { process, number, cookie })
     }
 
     /// Its name.
-    pub(super) fn display(&self) -> String {
+    pub fn display(&self) -> String {
         format!(":{}", self.number)
     }
 
     /// Connects to it.
-    pub(super) fn connect(&self) -> Result<RustConnection, NoDisplay> {
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn connect(&self) -> Result<RustConnection, NoServer> {
         let name = self.display();
+        let refused = |error: &dyn std::fmt::Display| NoServer::Refused {
+            display: name.clone(),
+            reason: error.to_string(),
+        };
+        let stream = self.stream().map_err(|error| refused(&error))?;
+        let (stream, _) =
+            DefaultStream::from_unix_stream(stream).map_err(|error| refused(&error))?;
+        let (protocol, cookie) = self.authority();
+        RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
+            .map_err(|error| refused(&error))
+    }
+
+    /// A connection to it that carries nothing yet.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn stream(&self) -> std::io::Result<UnixStream> {
         let path = format!("/tmp/.X11-unix/X{}", self.number);
         // A user who may not create its directory has only the abstract socket.
-        let stream = UnixStream::connect(&path).or_else(|_| {
+        UnixStream::connect(&path).or_else(|_| {
             UnixStream::connect_addr(&SocketAddr::from_abstract_name(path.as_bytes())?)
-        });
-        let stream = stream.map_err(|error| refused(&name, &error))?;
-        let (stream, _) =
-            DefaultStream::from_unix_stream(stream).map_err(|error| refused(&name, &error))?;
-        let (protocol, cookie) = (PROTOCOL.as_bytes().to_vec(), self.cookie.to_vec());
-        RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
-            .map_err(|error| refused(&name, &error))
+        })
+    }
+
+    /// What proves to the server that a client may connect: a name and data, for
+    /// [`RustConnection::connect_to_stream_with_auth_info`].
+    pub fn authority(&self) -> (Vec<u8>, Vec<u8>) {
+        (PROTOCOL.as_bytes().to_vec(), self.cookie.to_vec())
     }
 }
 
@@ -144,6 +205,8 @@ mod tests {
 
     use super::*;
 
+    const SCREEN: Screen = Screen { width: 640, height: 480, bytes_per_pixel: 1 };
+
     fn is_there(number: u32) -> bool {
         [format!("/tmp/.X11-unix/X{number}"), format!("/tmp/.X{number}-lock")]
             .iter()
@@ -152,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_server_ends_with_its_last_client_and_leaves_nothing() {
-        let Some(server) = require(Need::Display, Server::start(Image::OF_THE_PAPER)) else {
+        let Some(server) = require(Need::Display, Server::start(SCREEN)) else {
             return;
         };
         let connection = server.connect().unwrap();
@@ -170,7 +233,7 @@ mod tests {
     #[test]
     #[ignore = "the next test starts and kills it"]
     fn a_server_that_waits() {
-        let Some(server) = require(Need::Display, Server::start(Image::OF_THE_PAPER)) else {
+        let Some(server) = require(Need::Display, Server::start(SCREEN)) else {
             return;
         };
         let _connection = server.connect().unwrap();
@@ -183,7 +246,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let mut client = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--ignored", "--nocapture"])
-            .arg("operations::display::server::tests::a_server_that_waits")
+            .arg("tests::a_server_that_waits")
             .env("TMPDIR", temporary.path())
             .stdout(Stdio::piped())
             .spawn()

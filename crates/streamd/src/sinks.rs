@@ -1,0 +1,41 @@
+//! Sinks: the ways to devices.
+//!
+//! | module | devices |
+//! |---|---|
+//! | [`midi_line`] | a MIDI cable as a line of bytes: pacing, whole messages, silence |
+//! | [`midi_port`] | where those bytes go: a pseudo-terminal, a raw MIDI device |
+//! | [`jack`] | PipeWire and JACK: messages and audio |
+//! | [`datagram`] | UDP datagrams |
+//! | [`scheduled`] | UDP datagrams that the kernel holds until their times |
+//! | [`lights`] | DMX512 universes over a network |
+//! | [`sacn`], [`artnet`] | the two protocols of lights |
+
+pub mod artnet;
+pub mod datagram;
+pub mod jack;
+pub mod lights;
+mod link;
+pub mod midi_line;
+pub mod midi_port;
+pub mod sacn;
+pub mod scheduled;
+
+pub use datagram::{Datagrams, Peer};
+pub use lights::{Lights, Universe};
+pub use midi_line::{MidiLine, Port, Rate};
+pub use midi_port::{PortError, PtyPort, RawPort};
+
+use tactus_delivery::device::Delivery;
+use tactus_delivery::item::Moment;
+use tactus_delivery::receipt::Evidence;
+use tactus_model::time::Monotonic;
+
+/// The present.
+fn now() -> Moment {
+    tactus_sys::clock::now::<Monotonic>()
+}
+
+/// A delivery by a call that began and ended at these times.
+pub(crate) const fn by_call(began: Moment, ended: Moment, taken: bool) -> Delivery {
+    Delivery { began, ended, taken, evidence: Evidence::Call, correction: None }
+}
