@@ -16,8 +16,8 @@ mod gpio;
 mod peers;
 mod rt_faults;
 mod rtkit;
-mod streams;
 mod stream_peers;
+mod streams;
 mod timerlat;
 mod tracing_cost;
 
