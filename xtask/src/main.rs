@@ -17,6 +17,7 @@ mod peers;
 mod rt_faults;
 mod rtkit;
 mod stream_peers;
+mod streams;
 mod timerlat;
 mod tracing_cost;
 
@@ -70,6 +71,9 @@ usage: cargo xtask CHORE
   fifo-peers messages [BLOCKS]
                       compare a message in shared memory, one way, with iceoryx2, both spinning
                       (two CPUs)
+  streams [SECONDS]   error of the delivery server against due times beside a bare loop of
+                      clock_nanosleep, idle and under load, 60 s or as given; then its throughput,
+                      memory, and 100 clients (root, two CPUs)
   stream-peers [ROUNDS]
                       error against due times of the delivery server beside liblo, PortTime and
                       SuperCollider, 5 rounds or as given (root, cc, liblo-dev, libportmidi-dev,
@@ -117,6 +121,8 @@ fn main() -> anyhow::Result<ExitCode> {
             rt_faults::in_guests(&repository(), kernel, seconds)?;
         }
         ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
+        ["streams"] => streams::measure(&repository(), "60")?,
+        ["streams", seconds] => streams::measure(&repository(), seconds)?,
         ["stream-peers"] => stream_peers::compare(&repository(), "5")?,
         ["stream-peers", rounds] => stream_peers::compare(&repository(), rounds)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
