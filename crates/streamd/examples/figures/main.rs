@@ -27,7 +27,8 @@ type Outcomes<T> = Result<T, Box<dyn Error>>;
 
 const POLICY: &str = "fifo:80";
 const PERIOD: Nanos = Nanos::from_millis(1);
-const AHEAD: Nanos = Nanos::from_millis(20);
+/// Longer than a busy machine keeps an ordinary client waiting.
+const AHEAD: Nanos = Nanos::from_millis(200);
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(10));
 
 /// Blocks of each kind.
