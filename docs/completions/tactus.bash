@@ -3289,7 +3289,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__streamd)
-            opts="-q -h -V --socket --device --policy --horizon --spin --quiet --color --help --version"
+            opts="-q -h -V --socket --device --policy --horizon --spin --osc --lines --lsl --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3312,6 +3312,18 @@ _tactus() {
                     return 0
                     ;;
                 --spin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --osc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lines)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lsl)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
