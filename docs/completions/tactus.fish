@@ -539,6 +539,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l input -d 'MIDI
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l policy -d 'Policy of the threads that deliver; the thread that serves programs has the next lower priority' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l horizon -d 'How far ahead of the present an item may be due' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l spin -d 'Watch the clock instead of sleeping this long before each item: at most 1ms; it takes as much CPU time' -r
+complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l osc -d 'Take Open Sound Control over UDP at this port of this machine, or at ADDRESS:PORT' -r
+complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l lines -d 'Take JSON lines at this local socket' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l lsl -d 'Show deliveries of a device as markers of the Lab Streaming Layer; several are possible' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
