@@ -50,11 +50,11 @@ fn messages_are_watched_and_measured_by_library_and_by_server() {
         assert_eq!(total["intended"], 120, "{via}: {lines:?}");
         assert_eq!((&total["observed"], &total["missed"]), (&120.into(), &0.into()), "{via}");
         let measure = ["measure", "--traced", "0s", "--rounds", "1", "--json", "--no-page"];
-        let run: Value =
-            serde_json::from_str(&tactus.succeed(&[&measure[..], &probe, &short].concat()))
-                .unwrap();
-        let text = run.to_string();
-        assert!(text.contains("message"), "{via}: {text}");
+        let lines = json_lines(&tactus.succeed(&[&measure[..], &probe, &short].concat()));
+        let turn = lines.iter().find(|line| line["event"] == "turn-finished").unwrap();
+        let task = &turn["measurement"]["tasks"][0];
+        assert_eq!(task["accounting"]["observed"], 120, "{via}: {task}");
+        assert_eq!(task["messages"]["receiver"]["count"], 120, "{via}: each has a receipt");
     }
 }
 
