@@ -94,6 +94,12 @@ _tactus() {
             tactus,show)
                 cmd="tactus__subcmd__show"
                 ;;
+            tactus,streamd)
+                cmd="tactus__subcmd__streamd"
+                ;;
+            tactus,streams)
+                cmd="tactus__subcmd__streams"
+                ;;
             tactus,watch)
                 cmd="tactus__subcmd__watch"
                 ;;
@@ -177,6 +183,12 @@ _tactus() {
                 ;;
             tactus__subcmd__help,show)
                 cmd="tactus__subcmd__help__subcmd__show"
+                ;;
+            tactus__subcmd__help,streamd)
+                cmd="tactus__subcmd__help__subcmd__streamd"
+                ;;
+            tactus__subcmd__help,streams)
+                cmd="tactus__subcmd__help__subcmd__streams"
                 ;;
             tactus__subcmd__help,watch)
                 cmd="tactus__subcmd__help__subcmd__watch"
@@ -335,7 +347,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --help --version doctor measure costs model lab watch record admit reserve why lint need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -427,7 +439,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__costs)
-            opts="-l -p -i -d -r -o -q -h -V --quick --run --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --rounds --seed --plan-only --output --json --quiet --color --help --version"
+            opts="-l -p -i -d -r -o -q -h -V --quick --run --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --rounds --seed --plan-only --output --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -546,6 +558,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -899,7 +923,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure costs model lab watch record admit reserve why lint need qosd qos list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1472,6 +1496,34 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__help__subcmd__streamd)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__streams)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__help__subcmd__watch)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1947,7 +1999,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__gate)
-            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
+            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2062,6 +2114,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2399,7 +2463,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
+            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2514,6 +2578,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3248,8 +3324,72 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__streamd)
+            opts="-q -h -V --socket --device --policy --horizon --spin --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --horizon)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__streams)
+            opts="-h -V --socket --watch --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --watch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__watch)
-            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
+            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3360,6 +3500,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
