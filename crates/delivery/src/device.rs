@@ -48,6 +48,13 @@ pub struct Delivery {
     pub correction: Option<Correction>,
 }
 
+impl Delivery {
+    /// The device took the item between these two readings of the clock.
+    pub const fn by_call(began: Moment, ended: Moment) -> Self {
+        Self { began, ended, taken: true, evidence: Evidence::Call, correction: None }
+    }
+}
+
 /// The items that wait for a device, and those that it has but has not answered.
 ///
 /// Every item that was [pushed](Self::push) gets one receipt: from [`Self::take_due`],

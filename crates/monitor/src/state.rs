@@ -159,8 +159,8 @@ impl Monitor {
         if figures.accounting.intended == 0 {
             return None;
         }
-        let [load, policy, interval] =
-            ["load", "policy", "interval"].map(|name| self.setting(name));
+        let [load, policy] = ["load", "policy"].map(|name| self.setting(name));
+        let interval = self.cell.probe.timer().interval;
         let cell = format!("load {load}, policy {policy}, interval {interval}");
         let length = self.live.since_opened - self.counted_from;
         Some([cell, plain_header(), plain_total(length, &figures, &self.cpus)].join("\n"))

@@ -88,7 +88,7 @@ impl Monitor {
 
     /// Two lines: the cell and its state; a message, or more settings.
     fn draw_head(&self, palette: Palette, area: Rect, buffer: &mut Buffer) {
-        let interval = self.setting("interval");
+        let interval = self.cell.probe.timer().interval;
         let left = format!("{} · {} · {interval}", self.setting("load"), self.setting("policy"));
         let time = format::span(whole_seconds(self.picture().since_opened));
         let (right, style) = match &self.phase {

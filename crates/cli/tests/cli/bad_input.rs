@@ -59,7 +59,7 @@ const ROWS: [Row; 127] = [
     (&["measure", "--probe", "net", "--net-path", "sockets"], "did you mean `socket`?", 2),
     // Operations.
     (&["measure", "--probe", "midi", "--message-rate", "2000"], "the limit is 1000", 2),
-    (&["measure", "--probe", "midi", "--message-ahead", "61s"], "the limit is 60s", 2),
+    (&["measure", "--probe", "midi", "--message-ahead", "61s"], "the limit is 1min", 2),
     (&["measure", "--probe", "midi", "--clock", "tai"], "use clock = \"monotonic\"", 2),
     (&["measure", "--via", "server"], "add `--probe midi`", 2),
     (&["measure", "--probe", "midi", "--via", "sever"], "did you mean `server`?", 2),

@@ -93,7 +93,7 @@ impl Client {
                 payload: message(sequence),
             };
             let now = clock::now::<Monotonic>();
-            if self.desk.submit(item.clone(), now).is_ok() {
+            if self.desk.submit(item, now).is_ok() {
                 self.found.late += u64::from(now > due);
                 // The queue has room for all items that the desk accepts.
                 return self.items.send(item).is_ok();

@@ -39,7 +39,6 @@ pub(super) struct Server {
     window: Option<(Messages, bool)>,
     found: HandedOver,
     _process: Running,
-    _directory: OwnedDirectory,
 }
 
 /// The process.
@@ -82,17 +81,11 @@ impl Server {
         let mut client = connect(&socket, &wanted, &mut process.0)?;
         let stream = client.open(DEVICE).map_err(|error| MidiError::Server(error.to_string()))?;
         let line = open_terminal(&line)?;
+        // What is open needs no name any more, so nothing is left if this process is killed.
+        drop(directory);
         let found = HandedOver::default();
         let ahead = midi.ahead;
-        let server = Self {
-            client,
-            stream,
-            ahead,
-            window: None,
-            found,
-            _process: process,
-            _directory: directory,
-        };
+        let server = Self { client, stream, ahead, window: None, found, _process: process };
         Ok((server, line))
     }
 
