@@ -49,9 +49,9 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The device took the item between these two readings of the clock.
-    pub const fn by_call(began: Moment, ended: Moment) -> Self {
-        Self { began, ended, taken: true, evidence: Evidence::Call, correction: None }
+    /// A delivery that was a call between these two readings of the clock.
+    pub const fn by_call(began: Moment, ended: Moment, taken: bool) -> Self {
+        Self { began, ended, taken, evidence: Evidence::Call, correction: None }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The measuring device: it takes any bytes, and only the times of its deliveries count.
 
+use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Item;
 use tactus_stream::Format;
 use tactus_stream::message::PAYLOAD_BYTES_MOST;
 use tactus_sys::clock;
 
 use crate::sink::{HandedOver, Payload, Sink};
-use crate::sinks::by_call;
 
 /// Takes every item at once. The server's own error against due times is what it shows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +19,6 @@ impl Sink for Measure {
 
     fn hand_over(&mut self, _item: &Item<Payload>) -> HandedOver {
         let now = clock::now();
-        HandedOver::Done(by_call(now, now, true))
+        HandedOver::Done(Delivery::by_call(now, now, true))
     }
 }

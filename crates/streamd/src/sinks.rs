@@ -25,17 +25,10 @@ pub use lights::{Lights, Universe};
 pub use midi_line::{MidiLine, Port, Rate};
 pub use midi_port::{PortError, PtyPort, RawPort};
 
-use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Moment;
-use tactus_delivery::receipt::Evidence;
 use tactus_model::time::Monotonic;
 
 /// The present.
 fn now() -> Moment {
     tactus_sys::clock::now::<Monotonic>()
-}
-
-/// A delivery by a call that began and ended at these times.
-pub(crate) const fn by_call(began: Moment, ended: Moment, taken: bool) -> Delivery {
-    Delivery { began, ended, taken, evidence: Evidence::Call, correction: None }
 }

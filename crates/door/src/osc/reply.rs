@@ -82,6 +82,7 @@ mod tests {
             ended: Some(at(6000)),
             outcome: Outcome::Delivered,
             evidence: Evidence::Call,
+            correction: None,
         };
         let real =
             |nanos: u64| Argument::Time(TimeTag::of(Instant::from_nanos(7_000_000_000 + nanos)));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Item;
-use tactus_stream::{Evidence, Format, Moment};
+use tactus_stream::{Format, Moment};
 use tactus_streamd::sink::{HandedOver, Payload, Sink};
 use tactus_sys::clock;
 
@@ -26,7 +26,7 @@ impl Sink for Keeping {
     fn hand_over(&mut self, item: &Item<Payload>) -> HandedOver {
         let now = clock::now();
         self.kept.lock().unwrap().push((item.due, item.payload.to_vec()));
-        HandedOver::Done(Delivery::by_call(now, now))
+        HandedOver::Done(Delivery::by_call(now, now, true))
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use tactus_delivery::device::{Delivery, Device};
 use tactus_delivery::item::{Item, Moment};
-use tactus_delivery::receipt::{Evidence, Receipt};
+use tactus_delivery::receipt::Receipt;
 use tactus_midi::message::Short;
 use tactus_model::midi::MidiProbe;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
@@ -138,8 +138,7 @@ impl Output {
             let began = clock::now();
             self.port.write_all(item.payload.bytes()).map_err(SysError::of_io("write"))?;
             let ended = clock::now();
-            let delivery =
-                Delivery { began, ended, taken: true, evidence: Evidence::Call, correction: None };
+            let delivery = Delivery::by_call(began, ended, true);
             let receipt = self.queue.settle(&item.place(), delivery);
             receipt.into_iter().for_each(|receipt| self.answer(receipt));
         }

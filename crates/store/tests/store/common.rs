@@ -15,9 +15,8 @@ use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Batch, ByDirt, ClockFindings, ClockOrder, CpuUse, Failure, Granted, Histogram,
-    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost, ScopeColumn,
-    Second,
-    Shortfall, TaskResult, TaskUsage, TimerInterrupts,
+    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost,
+    ScopeColumn, Second, Shortfall, TaskResult, TaskUsage, TimerInterrupts,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};

@@ -12,7 +12,7 @@ use tactus_stream::Format;
 use tactus_sys::network::DepartureSocket;
 use tactus_sys::{SysError, clock};
 
-use super::{by_call, now};
+use super::now;
 use crate::sink::{HandedOver, Payload, Sink};
 
 /// The longest datagram: what fits into an Ethernet frame with the headers of IPv6 and UDP.
@@ -112,7 +112,7 @@ impl Sender {
         let began = now();
         let sent = self.socket.send_to(datagram, self.to);
         let clocks = Clocks::read();
-        let by_call = by_call(began, clocks.after, sent.is_ok());
+        let by_call = Delivery::by_call(began, clocks.after, sent.is_ok());
         let Ok(Some(number)) = sent else { return by_call };
         // Reports about earlier datagrams came too late for their receipts.
         let reports = std::iter::from_fn(|| self.socket.departure().ok().flatten());

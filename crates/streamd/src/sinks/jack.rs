@@ -24,7 +24,7 @@ use tactus_midi::{Message, Sounding, silence_everything};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
-use super::{by_call, now};
+use super::now;
 use crate::sink::{HandedOver, Payload, Sink};
 use machine::{Command, Connection};
 use timetable::{Entry, ITEMS_MOST};
@@ -169,7 +169,7 @@ impl Jack {
     /// Ends items without knowing what became of them.
     fn give_up(&mut self, is_lost: impl Fn(Moment) -> bool) {
         let at = self.looked;
-        let lost = Delivery { evidence: Evidence::None, ..by_call(at, at, true) };
+        let lost = Delivery { evidence: Evidence::None, ..Delivery::by_call(at, at, true) };
         let ended = &mut self.ended;
         self.in_flight.retain(|place, until| {
             let is_lost = is_lost(*until);
@@ -233,7 +233,7 @@ impl Sink for Jack {
         let entry = Entry { place: Some(place), due: item.due, payload: item.payload.clone() };
         let sent = self.connection.as_mut().map(|connection| connection.send(Command::Add(entry)));
         if !matches!(sent, Some(Ok(()))) {
-            return HandedOver::Done(by_call(began, now(), false));
+            return HandedOver::Done(Delivery::by_call(began, now(), false));
         }
         let until = item.due.max(began) + self.length(&item.payload) + self.lead + PATIENCE;
         self.in_flight.insert(place, until);

@@ -11,7 +11,7 @@ use tactus_stream::format::DMX_CHANNELS;
 use tactus_sys::SysError;
 
 use super::datagram::{Sender, Unresolved, resolve};
-use super::{artnet, by_call, now, sacn};
+use super::{artnet, now, sacn};
 use crate::sink::{HandedOver, Payload, Sink};
 
 /// After how long the values are sent again: receivers take a source that is silent for 2.5 s for
@@ -205,7 +205,7 @@ impl Sink for Lights {
         let set = item.payload.len();
         if !(1..=DMX_CHANNELS).contains(&set) {
             let at = now();
-            return HandedOver::Done(by_call(at, at, false));
+            return HandedOver::Done(Delivery::by_call(at, at, false));
         }
         self.values[..set].copy_from_slice(&item.payload);
         self.used = self.used.max(set);

@@ -12,7 +12,6 @@ use tactus_midi::{Message, RunningStatus, Sounding, silence_everything};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
 
-use super::by_call;
 use crate::sink::{HandedOver, Payload, Sink};
 
 /// Where the bytes go.
@@ -268,7 +267,7 @@ impl<P: Port> MidiLine<P> {
             return;
         };
         self.sounding.entry(place.client).or_default().follow(&message);
-        self.ended = Some((place, by_call(sending.began, self.port.now(), true)));
+        self.ended = Some((place, Delivery::by_call(sending.began, self.port.now(), true)));
     }
 
     fn broken(&mut self, sending: Sending) {
@@ -282,7 +281,8 @@ impl<P: Port> MidiLine<P> {
                 if is_open {
                     self.owed.push_front(Content::End);
                 }
-                self.ended = Some((place, by_call(sending.began, self.port.now(), false)));
+                self.ended =
+                    Some((place, Delivery::by_call(sending.began, self.port.now(), false)));
             }
         }
     }
@@ -331,7 +331,7 @@ impl<P: Port> Sink for MidiLine<P> {
         self.pump();
         let message = Message::new(&item.payload);
         let (Some(message), false) = (message, self.is_busy() || self.ended.is_some()) else {
-            return HandedOver::Done(by_call(began, self.port.now(), false));
+            return HandedOver::Done(Delivery::by_call(began, self.port.now(), false));
         };
         let content = Content::Message(message);
         self.current = Some(Sending { content, written: 0, began, place: Some(item.place()) });

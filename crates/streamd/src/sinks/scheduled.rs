@@ -11,7 +11,7 @@ use tactus_sys::network::{DepartureSocket, RouteSocket, interface_name};
 use tactus_sys::{SysError, clock};
 
 use super::datagram::{Clocks, DATAGRAM_MAX, any_like};
-use super::{by_call, now};
+use super::now;
 use crate::sink::{HandedOver, Payload, Sink};
 
 /// The queueing discipline that heeds times.
@@ -116,7 +116,7 @@ impl Sink for ScheduledDatagrams {
                 HandedOver::Pending
             }
             Ok(None) => HandedOver::Done(lost(began)),
-            Err(_) => HandedOver::Done(by_call(began, now(), false)),
+            Err(_) => HandedOver::Done(Delivery::by_call(began, now(), false)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Sink for ScheduledDatagrams {
             let Flight { place, began, .. } = self.flights.swap_remove(index);
             let left = clocks.monotonic(report.at, began).map(|ended| Delivery {
                 evidence: Evidence::Kernel,
-                ..by_call(began, ended, true)
+                ..Delivery::by_call(began, ended, true)
             });
             found(place, left.unwrap_or_else(|| lost(began)));
         }
@@ -145,7 +145,7 @@ impl Sink for ScheduledDatagrams {
 
 /// Nobody knows what became of it.
 fn lost(began: Moment) -> Delivery {
-    Delivery { evidence: Evidence::None, ..by_call(began, now(), true) }
+    Delivery { evidence: Evidence::None, ..Delivery::by_call(began, now(), true) }
 }
 
 #[cfg(test)]

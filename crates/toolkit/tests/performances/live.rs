@@ -18,8 +18,8 @@ use tactus_streamd::{Handle, Offered, Pace, ServeError, Server, Settings};
 use tactus_sys::{clock, local_socket, pty::Pty};
 use tactus_toolkit::rehearsal::UNLIMITED;
 use tactus_toolkit::{
-    Client, Evidence, Heard, Lead, Moment, Nanos, Outcome, Performance, Problem, Score, Stage,
-    Task, Wanted, rehearse,
+    Client, Heard, Lead, Moment, Nanos, Outcome, Performance, Problem, Score, Stage, Task, Wanted,
+    rehearse,
 };
 
 /// What came out, and when.
@@ -36,7 +36,7 @@ impl Sink for Keeps {
     fn hand_over(&mut self, item: &Item<Payload>) -> HandedOver {
         let at = clock::now();
         self.1.lock().unwrap().push((at, item.payload.to_vec()));
-        HandedOver::Done(Delivery::by_call(at, at))
+        HandedOver::Done(Delivery::by_call(at, at, true))
     }
 }
 
