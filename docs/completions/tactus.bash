@@ -64,6 +64,9 @@ _tactus() {
             tactus,measure)
                 cmd="tactus__subcmd__measure"
                 ;;
+            tactus,midi)
+                cmd="tactus__subcmd__midi"
+                ;;
             tactus,model)
                 cmd="tactus__subcmd__model"
                 ;;
@@ -154,6 +157,9 @@ _tactus() {
             tactus__subcmd__help,measure)
                 cmd="tactus__subcmd__help__subcmd__measure"
                 ;;
+            tactus__subcmd__help,midi)
+                cmd="tactus__subcmd__help__subcmd__midi"
+                ;;
             tactus__subcmd__help,model)
                 cmd="tactus__subcmd__help__subcmd__model"
                 ;;
@@ -234,6 +240,18 @@ _tactus() {
                 ;;
             tactus__subcmd__help__subcmd__lab,kernels)
                 cmd="tactus__subcmd__help__subcmd__lab__subcmd__kernels"
+                ;;
+            tactus__subcmd__help__subcmd__midi,devices)
+                cmd="tactus__subcmd__help__subcmd__midi__subcmd__devices"
+                ;;
+            tactus__subcmd__help__subcmd__midi,monitor)
+                cmd="tactus__subcmd__help__subcmd__midi__subcmd__monitor"
+                ;;
+            tactus__subcmd__help__subcmd__midi,send)
+                cmd="tactus__subcmd__help__subcmd__midi__subcmd__send"
+                ;;
+            tactus__subcmd__help__subcmd__midi,thru)
+                cmd="tactus__subcmd__help__subcmd__midi__subcmd__thru"
                 ;;
             tactus__subcmd__help__subcmd__qos,status)
                 cmd="tactus__subcmd__help__subcmd__qos__subcmd__status"
@@ -328,6 +346,36 @@ _tactus() {
             tactus__subcmd__lab__subcmd__help,kernels)
                 cmd="tactus__subcmd__lab__subcmd__help__subcmd__kernels"
                 ;;
+            tactus__subcmd__midi,devices)
+                cmd="tactus__subcmd__midi__subcmd__devices"
+                ;;
+            tactus__subcmd__midi,help)
+                cmd="tactus__subcmd__midi__subcmd__help"
+                ;;
+            tactus__subcmd__midi,monitor)
+                cmd="tactus__subcmd__midi__subcmd__monitor"
+                ;;
+            tactus__subcmd__midi,send)
+                cmd="tactus__subcmd__midi__subcmd__send"
+                ;;
+            tactus__subcmd__midi,thru)
+                cmd="tactus__subcmd__midi__subcmd__thru"
+                ;;
+            tactus__subcmd__midi__subcmd__help,devices)
+                cmd="tactus__subcmd__midi__subcmd__help__subcmd__devices"
+                ;;
+            tactus__subcmd__midi__subcmd__help,help)
+                cmd="tactus__subcmd__midi__subcmd__help__subcmd__help"
+                ;;
+            tactus__subcmd__midi__subcmd__help,monitor)
+                cmd="tactus__subcmd__midi__subcmd__help__subcmd__monitor"
+                ;;
+            tactus__subcmd__midi__subcmd__help,send)
+                cmd="tactus__subcmd__midi__subcmd__help__subcmd__send"
+                ;;
+            tactus__subcmd__midi__subcmd__help,thru)
+                cmd="tactus__subcmd__midi__subcmd__help__subcmd__thru"
+                ;;
             tactus__subcmd__qos,help)
                 cmd="tactus__subcmd__qos__subcmd__help"
                 ;;
@@ -347,7 +395,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --help --version doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -439,7 +487,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__costs)
-            opts="-l -p -i -d -r -o -q -h -V --quick --run --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --rounds --seed --plan-only --output --json --quiet --color --help --version"
+            opts="-l -p -i -d -r -o -q -h -V --quick --run --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --rounds --seed --plan-only --output --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -558,6 +606,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -911,7 +971,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1319,6 +1379,76 @@ _tactus() {
         tactus__subcmd__help__subcmd__measure)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__midi)
+            opts="devices monitor thru send"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__midi__subcmd__devices)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__midi__subcmd__monitor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__midi__subcmd__send)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__midi__subcmd__thru)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1987,7 +2117,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__gate)
-            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
+            opts="-l -p -i -d -q -h -V --against --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --quiet --kernel --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2102,6 +2232,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2439,7 +2581,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
+            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2554,6 +2696,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2742,6 +2896,236 @@ _tactus() {
                     return 0
                     ;;
                 --page)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi)
+            opts="-h -V --color --help --version devices monitor thru send help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__devices)
+            opts="-h -V --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__help)
+            opts="devices monitor thru send help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__help__subcmd__devices)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__help__subcmd__monitor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__help__subcmd__send)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__help__subcmd__thru)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__monitor)
+            opts="-q -h -V --socket --kinds --duration --policy --quiet --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kinds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__send)
+            opts="-q -h -V --file --delay --hold --rate --socket --policy --quiet --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --delay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__midi__subcmd__thru)
+            opts="-q -h -V --filter --rate --running-status --duration --policy --quiet --json --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3289,7 +3673,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__streamd)
-            opts="-q -h -V --socket --device --policy --horizon --spin --osc --lines --lsl --quiet --color --help --version"
+            opts="-q -h -V --socket --device --input --policy --horizon --spin --osc --lines --lsl --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3300,6 +3684,10 @@ _tactus() {
                     return 0
                     ;;
                 --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --input)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3365,7 +3753,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
+            opts="-l -p -i -d -h -V --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --sample-limit --seed --scale --causes --threshold --plain --json --duration --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3476,6 +3864,18 @@ _tactus() {
                     return 0
                     ;;
                 --napi-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --message-ahead)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --via)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
