@@ -24,6 +24,7 @@ mod pipelines;
 mod qos;
 mod recordings;
 mod seeds;
+mod stream;
 mod tracing;
 
 /// A reader of untrusted bytes.
@@ -38,7 +39,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 21] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -57,6 +58,7 @@ pub const TARGETS: [Target; 20] = [
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
     Target { name: "midi", seeds: midi::seeds, run: midi::run },
     Target { name: "midi_file", seeds: midi::file_seeds, run: midi::read_file },
+    Target { name: "stream", seeds: stream::seeds, run: stream::run },
     Target { name: "osc", seeds: osc::seeds, run: osc::run },
     Target { name: "lines", seeds: lines::seeds, run: lines::run },
 ];

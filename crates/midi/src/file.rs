@@ -44,6 +44,9 @@ pub enum NotAFile {
         "the tracks of a standard MIDI file of format 2 are songs of their own; save it as format 0 or 1"
     )]
     Songs,
+    /// Its frame rate is none of those that are defined.
+    #[error("the standard MIDI file has 128 frames a second; 24, 25, 29 and 30 are defined")]
+    FrameRate,
     /// Its header gives no duration of a tick.
     #[error("the standard MIDI file has 0 ticks in a beat")]
     NoTicks,
@@ -80,6 +83,10 @@ pub fn read(bytes: &[u8]) -> Result<TimedMessages, NotAFile> {
         return Err(NotAFile::TooLong(bytes.len()));
     }
     if bytes.starts_with(b"MThd") {
+        // midly negates the rate, and i8::MIN has no opposite.
+        if bytes.get(12) == Some(&0x80) {
+            return Err(NotAFile::FrameRate);
+        }
         return standard(&Smf::parse(bytes)?);
     }
     text(str::from_utf8(bytes).map_err(|_| NotAFile::NotText)?)
@@ -240,6 +247,12 @@ mod tests {
         let text = "# a chord\n\n1s note-off 1 60 0\n0ms note-on 1 60 100\n0.5s  90 40 64\n";
         let wanted = ["0ns note-on 1 60 100", "500ms note-on 1 64 100", "1s note-off 1 60 0"];
         assert_eq!(texts(text.as_bytes()), wanted);
+    }
+
+    #[test]
+    fn a_frame_rate_that_cannot_be_negated_is_refused() {
+        let refused = read(&standard(1, [0x80, 40], &[])).unwrap_err();
+        assert!(matches!(refused, NotAFile::FrameRate), "{refused}");
     }
 
     #[test]

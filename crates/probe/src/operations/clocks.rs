@@ -275,11 +275,13 @@ mod tests {
         affinity::set(&std::iter::once(cpu).collect()).unwrap();
         let readings = Readings::open(ReadClock::ThreadCpu, cpu, &cpus).unwrap();
         readings.watch();
-        // On a busy machine, the partner may get no CPU in the time of an exchange.
-        let found = (0..200).find_map(|_| readings.exchange());
+        // On a busy machine, the partner may get no CPU in the time of an exchange, or may have
+        // computed for longer than the task.
+        let exchanges: Vec<_> = (0..200).filter_map(|_| readings.exchange()).collect();
         affinity::set(&cpus).unwrap();
-        let found = found.expect("the other CPU never answered");
-        assert!(found.earlier > 0 && found.earlier_max > Nanos::ZERO, "{found:?}");
+        let is_found =
+            exchanges.iter().any(|found| found.earlier > 0 && found.earlier_max > Nanos::ZERO);
+        assert!(is_found, "{exchanges:?}");
     }
 
     #[test]
