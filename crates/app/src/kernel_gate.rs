@@ -55,7 +55,7 @@ pub fn plan(
     }
 }
 
-/// Checks that the emulator, the program of guests and the baseline kernel of a plan by [`plan`] are
+/// Checks that the emulator, the program of guests and the baseline kernel of a plan by [`plan()`] are
 /// available.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ pub struct Played<P> {
 /// time, is drawn from `seed`.
 ///
 /// # Errors
-/// Fails if a script breaks a rule of the [`Desk`].
+/// Fails if a script breaks a rule of the [`Desk`](crate::desk::Desk).
 pub fn play<P: Clone>(
     scripts: &[Script<P>],
     limits: Limits,

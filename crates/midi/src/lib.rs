@@ -10,7 +10,7 @@
 //! | [`filter`] | what passes between an input and an output, and how it is changed |
 //! | [`hub`] | an input with many listeners |
 //! | [`running_status`] | fewer bytes on a wire |
-//! | [`file`] | files of timed messages |
+//! | [`mod@file`] | files of timed messages |
 //!
 //! Source: *MIDI 1.0 Detailed Specification*, document version 4.2, MIDI Manufacturers Association,
 //! February 1996: the data format, running status, and appendix A-5 (a receiver's state).

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`client`] | a blocking client |
 //! | [`listener`] | a blocking client of an input |
-//! | [`format`] | what the payload of an item may be |
+//! | [`mod@format`] | what the payload of an item may be |
 //! | [`message`] | requests and replies |
 //! | [`heard`] | messages of inputs as packets |
 //! | [`slot`] | items and receipts as they lie in shared memory |

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`input`] | an input: a pseudo-terminal, a MIDI device, a serial line, a client of the sound server |
 //! | [`port_spec`] | where bytes come from or go to, as text |
-//! | [`attend`] | one thread for several inputs |
+//! | [`mod@attend`] | one thread for several inputs |
 //! | [`hubs`] | the inputs of the server, each with its listeners |
 //! | [`thru`] | from inputs to an output |
 //!

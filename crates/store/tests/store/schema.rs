@@ -213,7 +213,9 @@ fn plans_of_every_kind_of_probe_conform_to_the_schema() {
     use tactus_model::probe::ProbeKind;
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     for kind in ProbeKind::ALL {
-        let text = format!("[settings]\nprobe = \"{kind}\"\nclock = \"realtime\"");
+        // The receiver of messages stamps them by the monotonic clock.
+        let clock = if *kind == ProbeKind::Midi { "monotonic" } else { "realtime" };
+        let text = format!("[settings]\nprobe = \"{kind}\"\nclock = \"{clock}\"");
         let planned = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
         let mut store = tactus_store::Store::open_in_memory().unwrap();
         let facts = crate::common::facts();
@@ -282,6 +284,10 @@ fn the_schema_has_the_same_choices_as_the_types() {
     check(
         &words("probe/properties/kind"),
         probe::ProbeKind::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("probe/properties/via"),
+        tactus_model::midi::Via::ALL.iter().map(|via| via.word()).collect(),
     );
     check(
         &words("cell/properties/block_requests"),
