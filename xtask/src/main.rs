@@ -16,7 +16,6 @@ mod gpio;
 mod peers;
 mod rt_faults;
 mod rtkit;
-mod stream_peers;
 mod streams;
 mod timerlat;
 mod tracing_cost;
@@ -123,8 +122,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["fifo-peers", ref arguments @ ..] => fifo_peers::compare(&repository(), arguments)?,
         ["streams"] => streams::measure(&repository(), "60")?,
         ["streams", seconds] => streams::measure(&repository(), seconds)?,
-        ["stream-peers"] => stream_peers::compare(&repository(), "5")?,
-        ["stream-peers", rounds] => stream_peers::compare(&repository(), rounds)?,
+        ["stream-peers"] => streams::compare(&repository(), "5")?,
+        ["stream-peers", rounds] => streams::compare(&repository(), rounds)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

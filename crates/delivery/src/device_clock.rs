@@ -270,7 +270,7 @@ mod tests {
             };
             let device = Simulated::new(ppm, block);
             let (clock, position) = device.observed(40.0, jitter);
-            // The mean of the jitter cannot be told from a later device.
+            // A device that is later by the mean of the jitter looks the same.
             let mean = f64::from(jitter_us) * 1e3 / 2.0;
             let wanted = at(device.time(position) + mean);
             let found = clock.time_of(position).unwrap();

@@ -163,7 +163,7 @@ impl Queue {
     pub fn settle(&self, place: &Place, delivery: Delivery) {
         let state = &mut *self.lock();
         if delivery.taken {
-            // The device's own clock tells when the item came out, others when it went in.
+            // The device's own clock gives the time at which the item came out, others when it went in.
             let lead = match delivery.evidence {
                 Evidence::DeviceClock => Nanos::ZERO,
                 _ => self.lead,

@@ -68,7 +68,7 @@ fn socket_of_helper() -> Option<PathBuf> {
 
 /// Submits items as fast as it can, half of them for later, until it is killed.
 #[test]
-#[ignore = "a helper of the others"]
+#[ignore = "another test starts it as a program"]
 fn helper_client() {
     let Some(socket) = socket_of_helper() else { return };
     let mut client = Client::connect(socket, &Wanted::named("helper")).unwrap();
@@ -88,7 +88,7 @@ fn helper_client() {
 
 /// Serves until it is killed.
 #[test]
-#[ignore = "a helper of the others"]
+#[ignore = "another test starts it as a program"]
 fn helper_server() {
     let Some(socket) = socket_of_helper() else { return };
     let devices = vec!["one=measure".parse().unwrap()];

@@ -245,7 +245,7 @@ fn judge(receipts: &BTreeMap<u64, Receipt>, found: &Receiver<Seen>, latency: Nan
 }
 
 #[test]
-#[ignore = "runs in a process with a sound server"]
+#[ignore = "another test starts it as a program, beside a sound server"]
 fn clicks() {
     let Some(_server) = present(SoundServer::start()) else { return };
     let Some(client) = present(jack::Client::open("judge")) else { return };
@@ -269,7 +269,7 @@ fn clicks() {
 }
 
 #[test]
-#[ignore = "runs in a process with a sound server"]
+#[ignore = "another test starts it as a program, beside a sound server"]
 fn messages() {
     let Some(_server) = present(SoundServer::start()) else { return };
     let Some(client) = present(jack::Client::open("judge")) else { return };
@@ -286,7 +286,7 @@ fn messages() {
 
 /// Messages of the server's own device come in again at an input of the server.
 #[test]
-#[ignore = "runs in a process with a sound server"]
+#[ignore = "another test starts it as a program, beside a sound server"]
 fn messages_in() {
     let Some(_server) = present(SoundServer::start()) else { return };
     let Some(input) = present(inputs::Input::open(&inputs::PortSpec::Jack(None))) else { return };
@@ -327,7 +327,7 @@ fn messages_in() {
 }
 
 #[test]
-#[ignore = "runs in a process with a sound server"]
+#[ignore = "another test starts it as a program, beside a sound server"]
 fn restart() {
     let Some(sound) = present(SoundServer::start()) else { return };
     let ports = Ports { content: Content::Midi, name: "notes".to_owned(), target: None };

@@ -34,7 +34,7 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct Client {
     raw: NonNull<RawClient>,
-    library: &'static Library,
+    calls: &'static Library,
     /// No other client of this process had the number.
     number: u64,
 }
@@ -60,13 +60,13 @@ impl Client {
         let libraries =
             libraries().map_err(|reason| OpenError::NoLibrary { reason: reason.to_owned() })?;
         let name = text(name);
-        for library in libraries {
+        for calls in libraries {
             let mut status = 0;
             // SAFETY: the name ends with a zero; these options take no further arguments.
-            let raw = unsafe { (library.open)(name.as_ptr(), NO_START_SERVER, &raw mut status) };
+            let raw = unsafe { (calls.open)(name.as_ptr(), NO_START_SERVER, &raw mut status) };
             if let Some(raw) = NonNull::new(raw) {
                 let number = OPENED.fetch_add(1, Ordering::Relaxed);
-                return Ok(Self { raw, library, number });
+                return Ok(Self { raw, calls, number });
             }
         }
         Err(OpenError::NoServer)
@@ -75,7 +75,7 @@ impl Client {
     /// Its name at the server.
     pub fn name(&self) -> String {
         // SAFETY: the client is open; the text lives as long as it.
-        let name = unsafe { (self.library.name)(self.raw.as_ptr()) };
+        let name = unsafe { (self.calls.name)(self.raw.as_ptr()) };
         if name.is_null() {
             return String::new();
         }
@@ -86,13 +86,13 @@ impl Client {
     /// Frames a second.
     pub fn sample_rate(&self) -> u32 {
         // SAFETY: the client is open.
-        unsafe { (self.library.sample_rate)(self.raw.as_ptr()) }
+        unsafe { (self.calls.sample_rate)(self.raw.as_ptr()) }
     }
 
     /// Frames of a cycle. The server may change them later.
     pub fn buffer_size(&self) -> u32 {
         // SAFETY: the client is open.
-        unsafe { (self.library.buffer_size)(self.raw.as_ptr()) }
+        unsafe { (self.calls.buffer_size)(self.raw.as_ptr()) }
     }
 
     /// A port that plays.
@@ -131,11 +131,11 @@ impl Client {
     fn register(&self, name: &str, kind: &CStr, flags: c_ulong) -> Result<Port, SysError> {
         // SAFETY: the client is open, the texts end with zeros; the size is for other kinds.
         let port = unsafe {
-            (self.library.register)(self.raw.as_ptr(), text(name).as_ptr(), kind.as_ptr(), flags, 0)
+            (self.calls.register)(self.raw.as_ptr(), text(name).as_ptr(), kind.as_ptr(), flags, 0)
         };
         let raw = NonNull::new(port).ok_or(SysError::new("jack_port_register", Errno::EXIST))?;
         // SAFETY: the port was just registered; the text lives as long as it.
-        let name = unsafe { CStr::from_ptr((self.library.port_name)(raw.as_ptr())) };
+        let name = unsafe { CStr::from_ptr((self.calls.port_name)(raw.as_ptr())) };
         Ok(Port { raw, client: self.number, name: name.to_string_lossy().into_owned() })
     }
 
@@ -150,20 +150,20 @@ impl Client {
             process,
             client: self.raw,
             number: self.number,
-            library: self.library,
+            calls: self.calls,
             xruns: AtomicU64::new(0),
             is_shut_down: AtomicBool::new(false),
         }));
-        let (library, raw) = (self.library, self.raw.as_ptr());
+        let (calls, raw) = (self.calls, self.raw.as_ptr());
         let argument: *mut c_void = context.cast();
         let active = Active { client: ManuallyDrop::new(self), context };
         // SAFETY: the client is open, and the context lives until it is closed.
         let returned = unsafe {
-            (library.on_shutdown)(raw, shutdown::<P>, argument);
+            (calls.on_shutdown)(raw, shutdown::<P>, argument);
             [
-                (library.on_process)(raw, process_cycle::<P>, argument),
-                (library.on_xrun)(raw, xrun::<P>, argument),
-                (library.activate)(raw),
+                (calls.on_process)(raw, process_cycle::<P>, argument),
+                (calls.on_xrun)(raw, xrun::<P>, argument),
+                (calls.activate)(raw),
             ]
         };
         let is_active = returned.iter().all(|returned| *returned == 0);
@@ -175,7 +175,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         // SAFETY: the client is open, and nothing uses it afterwards. A failure means that the
         // server is gone.
-        unsafe { (self.library.close)(self.raw.as_ptr()) };
+        unsafe { (self.calls.close)(self.raw.as_ptr()) };
     }
 }
 
@@ -195,7 +195,7 @@ struct Context<P> {
     process: P,
     client: NonNull<RawClient>,
     number: u64,
-    library: &'static Library,
+    calls: &'static Library,
     xruns: AtomicU64,
     is_shut_down: AtomicBool,
 }
@@ -255,10 +255,9 @@ impl<P: Process> Active<P> {
     }
 
     fn ports(&self, prefix: &str, kind: &CStr, flags: c_ulong) -> Vec<String> {
-        let Client { raw, library, .. } = *self.client;
+        let Client { raw, calls, .. } = *self.client;
         // SAFETY: the client is open; without a pattern for names, all ports are returned.
-        let ports =
-            unsafe { (library.ports)(raw.as_ptr(), std::ptr::null(), kind.as_ptr(), flags) };
+        let ports = unsafe { (calls.ports)(raw.as_ptr(), std::ptr::null(), kind.as_ptr(), flags) };
         let mut names = Vec::new();
         if ports.is_null() {
             return names;
@@ -273,7 +272,7 @@ impl<P: Process> Active<P> {
             }
         }
         // SAFETY: the library allocated the array, and nothing refers to it any more.
-        unsafe { (library.free)(ports.cast()) };
+        unsafe { (calls.free)(ports.cast()) };
         names
     }
 
@@ -283,10 +282,10 @@ impl<P: Process> Active<P> {
     /// `ENOENT`: there are no such ports, or they do not match. `EEXIST`: they are connected.
     #[doc(alias = "jack_connect")]
     pub fn connect(&self, output: &str, input: &str) -> Result<(), SysError> {
-        let Client { raw, library, .. } = *self.client;
+        let Client { raw, calls, .. } = *self.client;
         // SAFETY: the client is open; both texts end with zeros.
         let returned =
-            unsafe { (library.connect)(raw.as_ptr(), text(output).as_ptr(), text(input).as_ptr()) };
+            unsafe { (calls.connect)(raw.as_ptr(), text(output).as_ptr(), text(input).as_ptr()) };
         match returned {
             0 => Ok(()),
             libc::EEXIST => Err(SysError::new("jack_connect", Errno::EXIST)),
@@ -297,10 +296,10 @@ impl<P: Process> Active<P> {
 
 impl<P: Process> Drop for Active<P> {
     fn drop(&mut self) {
-        let Client { raw, library, .. } = *self.client;
+        let Client { raw, calls, .. } = *self.client;
         // SAFETY: the client is open, and closed only here. No callback runs when it is closed.
         unsafe {
-            (library.deactivate)(raw.as_ptr());
+            (calls.deactivate)(raw.as_ptr());
             ManuallyDrop::drop(&mut self.client);
         }
         // SAFETY: the context came from a box, and the callbacks, its other users, have ended.
@@ -314,8 +313,8 @@ unsafe extern "C" fn process_cycle<P: Process>(frames: u32, context: *mut c_void
     // nothing else uses `process` meanwhile, and the rest is never changed.
     unsafe {
         let xruns = (*context).xruns.load(Ordering::Relaxed);
-        let (client, library, number) = ((*context).client, (*context).library, (*context).number);
-        let cycle = Cycle::new(client, library, number, frames, xruns);
+        let (client, calls, number) = ((*context).client, (*context).calls, (*context).number);
+        let cycle = Cycle::new(client, calls, number, frames, xruns);
         (*context).process.process(&cycle);
     }
     0

@@ -55,7 +55,7 @@ port!(
 /// A cycle of the server, within [`Process::process`](super::Process::process).
 pub struct Cycle<'a> {
     client: NonNull<RawClient>,
-    library: &'static Library,
+    calls: &'static Library,
     number: u64,
     frames: u32,
     xruns: u64,
@@ -75,12 +75,12 @@ pub struct CycleTimes {
 impl Cycle<'_> {
     pub(super) const fn new(
         client: NonNull<RawClient>,
-        library: &'static Library,
+        calls: &'static Library,
         number: u64,
         frames: u32,
         xruns: u64,
     ) -> Self {
-        Self { client, library, number, frames, xruns, during: PhantomData }
+        Self { client, calls, number, frames, xruns, during: PhantomData }
     }
 
     /// The number of its frames.
@@ -99,14 +99,14 @@ impl Cycle<'_> {
         let (mut frame, mut began, mut next, mut period) = (0, 0, 0, 0.0);
         // SAFETY: the client is open during a cycle; all pointers are to live values.
         let (returned, now) = unsafe {
-            let returned = (self.library.cycle_times)(
+            let returned = (self.calls.cycle_times)(
                 self.client.as_ptr(),
                 &raw mut frame,
                 &raw mut began,
                 &raw mut next,
                 &raw mut period,
             );
-            (returned, (self.library.time)())
+            (returned, (self.calls.time)())
         };
         (returned == 0).then(|| CycleTimes { frame, age_us: now.wrapping_sub(began).cast_signed() })
     }
@@ -133,21 +133,20 @@ impl Cycle<'_> {
         let buffer = self.buffer(&port.0);
         if let Some(buffer) = buffer {
             // SAFETY: the buffer belongs to an output for messages.
-            unsafe { (self.library.midi_clear)(buffer.as_ptr()) };
+            unsafe { (self.calls.midi_clear)(buffer.as_ptr()) };
         }
-        MidiWriter { library: self.library, buffer, port: PhantomData }
+        MidiWriter { calls: self.calls, buffer, port: PhantomData }
     }
 
     /// Passes on each message that has arrived at a port, with its frame in this cycle.
     pub fn midi_in(&self, port: &MidiInput, mut found: impl FnMut(u32, &[u8])) {
         let Some(buffer) = self.buffer(&port.0) else { return };
         // SAFETY: the buffer belongs to an input for messages.
-        let count = unsafe { (self.library.midi_count)(buffer.as_ptr()) };
+        let count = unsafe { (self.calls.midi_count)(buffer.as_ptr()) };
         for index in 0..count {
             let mut event = MidiEvent { time: 0, size: 0, bytes: std::ptr::null() };
             // SAFETY: as above; the event is a live value.
-            let returned =
-                unsafe { (self.library.midi_get)(&raw mut event, buffer.as_ptr(), index) };
+            let returned = unsafe { (self.calls.midi_get)(&raw mut event, buffer.as_ptr(), index) };
             if returned != 0 || event.bytes.is_null() {
                 continue;
             }
@@ -162,13 +161,13 @@ impl Cycle<'_> {
             return None;
         }
         // SAFETY: the port belongs to this client, which is open during a cycle.
-        NonNull::new(unsafe { (self.library.buffer)(port.raw.as_ptr(), self.frames) })
+        NonNull::new(unsafe { (self.calls.buffer)(port.raw.as_ptr(), self.frames) })
     }
 }
 
 /// Takes the messages of a cycle.
 pub struct MidiWriter<'p> {
-    library: &'static Library,
+    calls: &'static Library,
     buffer: Option<NonNull<c_void>>,
     port: PhantomData<&'p mut MidiOutput>,
 }
@@ -185,7 +184,7 @@ impl MidiWriter<'_> {
         let buffer = self.buffer.ok_or(FULL)?;
         // SAFETY: the buffer belongs to an output for messages, during the cycle.
         let returned = unsafe {
-            (self.library.midi_write)(buffer.as_ptr(), frame, message.as_ptr(), message.len())
+            (self.calls.midi_write)(buffer.as_ptr(), frame, message.as_ptr(), message.len())
         };
         if returned == 0 { Ok(()) } else { Err(FULL) }
     }
