@@ -35,6 +35,16 @@ pub fn latency(length: Nanos) -> String {
     format!("{}{THIN_SPACE}{unit}", significant(value / size))
 }
 
+/// Formats a duration in fractions of nanoseconds, also below 10 ns with three significant digits:
+/// `3.86 ns`.
+pub fn fine_latency(nanos: f64) -> String {
+    match nanos {
+        ..9.995 => format!("{nanos:.2}{THIN_SPACE}ns"),
+        ..99.95 => format!("{nanos:.1}{THIN_SPACE}ns"),
+        _ => latency(rounded_nanos(nanos)),
+    }
+}
+
 /// Formats a duration that is known only in whole multiples of `unit`: `12 µs`, not `12.0 µs`.
 pub fn latency_to(length: Nanos, unit: Nanos) -> String {
     let step = unit.as_nanos().max(1);
@@ -116,16 +126,46 @@ pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return NOTHING.to_owned();
     }
-    let percent = part as f64 / whole as f64 * 100.0;
-    let text = match percent {
-        _ if part == 0 => "0".to_owned(),
-        _ if part == whole => "100".to_owned(),
+    percent(part as f64 / whole as f64)
+}
+
+/// Formats a share of 1, which is not negative, in per cent: `33.3 %`. It shows 0 and 100 only where
+/// it is that, and may be above 100.
+pub fn percent(share: f64) -> String {
+    let text = match share * 100.0 {
+        p if p <= 0.0 => "0".to_owned(),
+        100.0 => "100".to_owned(),
         p if p < 0.01 => "<0.01".to_owned(),
-        p if p > 99.99 => ">99.99".to_owned(),
-        p if !(1.0..=99.0).contains(&p) => format!("{p:.2}"),
+        p if p > 99.99 && p < 100.0 => ">99.99".to_owned(),
+        p if p < 1.0 || (p > 99.0 && p < 100.0) => format!("{p:.2}"),
         p => format!("{p:.1}"),
     };
     format!("{text}{THIN_SPACE}%")
+}
+
+/// Formats a share of 1 in per cent without decimals: `33 %`.
+pub fn whole_percent(share: f64) -> String {
+    format!("{:.0}{THIN_SPACE}%", share * 100.0)
+}
+
+/// Formats a relative difference in per cent with one decimal and its sign: `+3.2 %`.
+pub fn signed_percent(share: f64) -> String {
+    let rounded = (share * 1000.0).round() / 10.0;
+    let text = |size: f64| match size {
+        0.0 => format!("0{THIN_SPACE}%"),
+        _ => format!("{size:.1}{THIN_SPACE}%"),
+    };
+    signed(rounded, text)
+}
+
+/// Formats a difference with its sign, and its `size` as given. Zero has no sign.
+pub fn signed(difference: f64, size: impl Fn(f64) -> String) -> String {
+    let sign = match difference {
+        0.0 => "",
+        ..0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{}", size(difference.abs()))
 }
 
 /// Formats a number with three significant digits and an SI prefix: `4.83 k`, `1.20 M`.
@@ -165,7 +205,7 @@ pub fn byte_rate(per_second: f64) -> String {
 
 /// Formats CPU usage in per cent of one CPU: `198 %` is nearly two CPUs.
 pub fn cpus(count: f64) -> String {
-    format!("{:.0}{THIN_SPACE}%", count * 100.0)
+    whole_percent(count)
 }
 
 /// Formats an instant in UTC as RFC 3339, to the second: `2026-11-21T11:33:55Z`.
@@ -342,6 +382,20 @@ mod tests {
         check(&share(1, 3), "33.3 %");
         check(&share(3, 3), "100 %");
         check(&share(0, 0), "–");
+        check(&percent(0.999_999), ">99.99 %");
+        check(&percent(1.0), "100 %");
+        check(&percent(1.234), "123.4 %");
+        check(&whole_percent(0.126), "13 %");
+    }
+
+    #[test]
+    fn a_difference_has_a_sign_unless_it_is_zero() {
+        check(&signed_percent(0.0316), "+3.2 %");
+        check(&signed_percent(-1.5), "−150.0 %");
+        check(&signed_percent(-0.0001), "0 %");
+        check(&signed(-1_500.0, fine_latency), "−1.50 µs");
+        check(&signed(2.0, fine_latency), "+2.00 ns");
+        check(&signed(0.0, fine_latency), "0.00 ns");
     }
 
     #[test]

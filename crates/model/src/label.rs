@@ -1,10 +1,14 @@
-//! Names of cells and kernels, built from the settings in which they differ.
+//! Names of cells, operations and kernels, built from the settings in which they differ.
+
+mod operation;
 
 use crate::cell::Cell;
 use crate::facts::MachineFacts;
 use crate::guest::Guest;
 use crate::kernel::KernelSource;
 use crate::settings::{SETTINGS, Setting};
+
+pub use self::operation::{condition_labels, operation_label};
 
 /// The names of the settings in which `cells` differ, in the order of the settings.
 ///

@@ -14,7 +14,7 @@ use crate::origin::Precision;
 use crate::policy::Scheduling;
 use crate::sample::Sample;
 use crate::time::{Instant, Nanos, Realtime};
-use crate::traced::TracedStretch;
+use crate::traced::{HandedOver, TracedStretch};
 
 /// A histogram of durations, in a form for storage and transmission.
 ///
@@ -337,6 +337,10 @@ pub struct MessageFindings {
     pub receiver: Histogram,
     /// The messages that were handed over after their time.
     pub handed_over_late: u64,
+    /// When the output thread wrote each message, for a window whose events are recorded. A result
+    /// has it in its [`TracedTask`](crate::traced::TracedTask).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<HandedOver>,
 }
 
 /// The wakeups of a task by the dirt of the caches that they found.

@@ -279,6 +279,14 @@ impl<C: Clock> Add<Nanos> for Instant<C> {
     }
 }
 
+impl<C: Clock> Sub<Nanos> for Instant<C> {
+    type Output = Self;
+    /// Saturates at the clock's origin.
+    fn sub(self, length: Nanos) -> Self {
+        Self::from_nanos(self.nanos.saturating_sub(length.0))
+    }
+}
+
 impl<C: Clock> Sub for Instant<C> {
     type Output = Nanos;
     /// The time from `earlier` to this instant, zero if `earlier` is later.
@@ -286,6 +294,9 @@ impl<C: Clock> Sub for Instant<C> {
         Nanos(self.nanos.saturating_sub(earlier.nanos))
     }
 }
+
+/// An instant of the monotonic clock, or of virtual time in its place.
+pub type Moment = Instant<Monotonic>;
 
 crate::text::keywords! {
     /// The name of a clock that a probe can sleep by.
@@ -357,5 +368,12 @@ mod tests {
         let late = Instant::<Monotonic>::from_nanos(9);
         assert_eq!(late - early, Nanos::from_nanos(4));
         assert_eq!(early - late, Nanos::ZERO);
+    }
+
+    #[test]
+    fn no_instant_is_before_the_clocks_origin() {
+        let instant = Instant::<Monotonic>::from_nanos(5);
+        assert_eq!(instant - Nanos::from_nanos(2), Instant::from_nanos(3));
+        assert_eq!(instant - Nanos::from_nanos(9), Instant::from_nanos(0));
     }
 }

@@ -71,6 +71,23 @@ pub struct TracedTask {
     /// [`ByDirt::unprepared`](crate::result::ByDirt::unprepared).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprepared: Vec<Nanos>,
+    /// To whom the thread handed its samples over, and when; `None` if they ended in the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_over: Option<HandedOver>,
+}
+
+/// Samples that a thread handed over to another, which stamped their arrivals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedOver {
+    /// The thread that took them.
+    pub receiver: ThreadId,
+    /// When each was handed over: its due time, and then that instant instead of the arrival.
+    pub block: SampleBlock,
+}
+
+impl HandedOver {
+    /// The maximum number of samples: more than the events of so many fit into a recording.
+    pub const SAMPLES_MAX: usize = 1 << 17;
 }
 
 /// The account of the events of a recording.

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tactus_model::recording::{Event, SourceError};
-use tactus_model::time::{Instant, Monotonic};
+use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::codec::{BadBlock, EventBlock, EventBlockHead};
 
@@ -90,7 +90,7 @@ impl<P> Merge<P> {
     pub(crate) fn add(&mut self, head: EventBlockHead, place: P) {
         if head.count > 0 {
             let (first, number) = (head.first, self.arrived);
-            self.lead = self.lead.min(Instant::from_nanos(first.as_nanos().saturating_sub(1)));
+            self.lead = self.lead.min(first - Nanos::from_nanos(1));
             self.waiting.push(Reverse(Waiting { first, number, place }));
             self.arrived += 1;
         }

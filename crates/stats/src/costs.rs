@@ -5,8 +5,8 @@
 //! its batches), with an interval by a hierarchical bootstrap of the same ([`resample`]): processes
 //! often differ by more than their batches do (E. Barrett and others, *Virtual Machine Warmup Blows
 //! Hot and Cold*, 2017), and a fast one, which has more samples, must not count for more. The *tail* is
-//! a histogram. There is no mean and no standard deviation: a few samples of a preempted process would
-//! determine both. Files that are read ahead are the exception: most of their blocks are there, and a
+//! the 99th percentile of the samples of all processes, each with an equal share. The mean is never a typical cost: a few samples of a preempted process would
+//! determine it. Files that are read ahead are the exception: most of their blocks are there, and a
 //! few wait for the disk, so their typical cost is the time of whole passes.
 //!
 //! A cost is in nanoseconds per operation: the duration of a sample, less one reading of the clock,
@@ -18,6 +18,7 @@ pub mod differences;
 pub mod growth;
 pub mod ranking;
 pub mod resample;
+mod tail;
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ use tactus_model::cost::{CostProbe, Family, Operation, Traits};
 use tactus_model::label::differing_settings;
 use tactus_model::probe::ProbeKind;
 use tactus_model::random::SplitMix64;
-use tactus_model::result::{Batch, ClockFindings, Histogram, Measurement};
+use tactus_model::result::{Batch, ClockFindings, Measurement};
 use tactus_model::run::Run;
 use tactus_model::settings;
 use tactus_model::time::Nanos;
@@ -39,10 +40,11 @@ use self::differences::{Difference, differences};
 use self::growth::{AtSize, Growth};
 use self::ranking::{Ranking, rankings};
 use self::resample::{Resamples, drawn_median};
-use crate::bootstrap::Blocks;
-use crate::cell::{SEED, both_rules, supported};
+use self::tail::Tail;
+use crate::cell::{SEED, both_rules};
 use crate::interrupt_cost::{InterruptCost, interrupt_costs};
-use crate::modes::{Modes, median_of};
+use crate::median::median_of;
+use crate::modes::Modes;
 
 /// What the operations of a run cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -211,9 +213,9 @@ impl RunCosts {
 pub struct CostSummary {
     /// The number of processes that measured it.
     pub processes: usize,
-    /// The number of samples, and of operations in each.
+    /// The number of samples.
     pub samples: u64,
-    /// How many operations a sample has. With several, quantiles are those of means of as many.
+    /// How many operations a sample has. With several, quantiles are those of their means.
     pub per_sample: u32,
     /// The floor: the minimum.
     pub min_ns: f64,
@@ -232,7 +234,8 @@ pub struct CostSummary {
     pub median_ns: f64,
     /// The time of all samples, per operation.
     pub mean_ns: f64,
-    /// The 99th percentile, if there are enough samples.
+    /// The 99th percentile of samples, of which each process has an equal share; `None` without enough
+    /// samples.
     pub p99_ns: Option<f64>,
     /// Its interval, if the samples support one.
     pub p99_interval: Option<[f64; 2]>,
@@ -339,6 +342,7 @@ impl CostSummary {
             batch.ran.as_nanos() as f64 / samples / scale.per_sample
         };
         let mean_ns = scale.cost(Nanos::from_nanos(samples.mean()?.round() as u64));
+        let tail = Tail::of(measurements);
         let resamples = Resamples::of(&typical);
         let of_processes_ns: Vec<f64> =
             typical.iter().filter_map(|values| median_of(values.iter().copied())).collect();
@@ -355,9 +359,9 @@ impl CostSummary {
             median_ns: median_of_medians(&medians)?,
             mean_ns,
             used_ns: used_share(measurements).map(|share| share * mean_ns),
-            p99_interval: p99_interval(measurements, scale),
+            p99_interval: tail.interval.map(|ends| ends.map(|end| scale.cost(end))),
             cpu_ns: median_of_medians(&of(&|batch, _| Some(cpu_time(batch)))),
-            p99_ns: supported(&samples, 0.99).map(|p99| scale.cost(p99)),
+            p99_ns: tail.p99.map(|p99| scale.cost(p99)),
             max_ns: scale.cost(samples.max()?),
             noise_floor: noise_floor(&of_processes_ns),
             of_processes_ns,
@@ -366,6 +370,12 @@ impl CostSummary {
             clean_ns: median_of_medians(&clean),
             by_mode_ns,
         })
+    }
+
+    /// [`used_ns`](Self::used_ns), unless it is less than the operation's own CPU time, which it
+    /// contains: then other programs took the CPU from the thread that counts.
+    pub fn credible_used_ns(&self) -> Option<f64> {
+        self.used_ns.filter(|used| self.cpu_ns.is_none_or(|cpu| *used >= cpu))
     }
 
     /// The rate of operations that move these bytes; `None` if they take no time.
@@ -401,16 +411,6 @@ fn used_share(measurements: &[&Measurement]) -> Option<f64> {
 fn clock_findings(measurements: &[&Measurement]) -> Option<ClockFindings> {
     let tasks = measurements.iter().flat_map(|measurement| &measurement.tasks);
     tasks.filter_map(|task| task.clock.as_deref().copied()).reduce(ClockFindings::and)
-}
-
-/// The interval of the 99th percentile of samples: processes are resampled, and runs of their blocks.
-fn p99_interval(measurements: &[&Measurement], scale: Scale) -> Option<[f64; 2]> {
-    let blocks = |found: &&Measurement| -> Vec<Histogram> {
-        found.tasks.iter().flat_map(|task| task.blocks.iter().cloned()).collect()
-    };
-    let processes: Vec<Vec<Histogram>> = measurements.iter().map(blocks).collect();
-    let found = Blocks::new(&processes).intervals(&[0.99], SEED).pop()?.ok()?;
-    Some([found.low, found.high].map(|end| scale.cost(end)))
 }
 
 /// The number of pairs of measurements that are drawn for a noise floor.

@@ -26,7 +26,7 @@ use tactus_model::sort::Numbers;
 
 use crate::bootstrap::{RESAMPLES, ends_of};
 use crate::cell::SEED;
-use crate::modes::median_of;
+use crate::median::median_of;
 
 /// The cost of a clock interrupt for sorts that differ in nothing but the rate of interrupts.
 #[derive(Clone, Debug, PartialEq, Serialize)]

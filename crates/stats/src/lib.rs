@@ -19,6 +19,7 @@ pub mod extreme;
 pub mod frames;
 pub mod histogram;
 pub mod interrupt_cost;
+pub mod median;
 pub mod modes;
 pub mod narrow;
 pub mod order;

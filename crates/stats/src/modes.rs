@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::median::{deviation, median};
+
 /// The least share of the values in a mode.
 const SHARE_MIN: f64 = 0.1;
 /// The least ratio between the two modes that matters.
@@ -14,9 +16,6 @@ const RATIO_MIN: f64 = 1.06;
 /// They find modes apart above 2. Halves of a normal distribution reach 2.3 here, those of a uniform
 /// one 2.7, and those of an exponential one 3.7.
 const DISTANCE_MIN: f64 = 4.0;
-/// A robust standard deviation is this many times the median absolute deviation (P. J. Huber,
-/// *Robust Statistics*, 1981, section 5.1).
-const OF_MAD: f64 = 1.4826;
 /// The least number of values.
 const FEWEST: usize = 20;
 
@@ -80,27 +79,6 @@ fn division(ascending: &[f64]) -> usize {
         (index + 1, lower * (count - lower) * apart * apart)
     });
     between.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(number, _)| number)
-}
-
-/// The median of ascending values, which must not be empty.
-fn median(ascending: &[f64]) -> f64 {
-    let middle = ascending.len() / 2;
-    match ascending.len() % 2 {
-        1 => ascending[middle],
-        _ => ascending[middle - 1].midpoint(ascending[middle]),
-    }
-}
-
-/// The median of values in any order; `None` without values.
-pub fn median_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut ascending: Vec<f64> = values.into_iter().collect();
-    ascending.sort_unstable_by(f64::total_cmp);
-    (!ascending.is_empty()).then(|| median(&ascending))
-}
-
-/// The robust standard deviation of values around their median.
-pub fn deviation(values: &[f64], center: f64) -> f64 {
-    OF_MAD * median_of(values.iter().map(|value| (value - center).abs())).unwrap_or(0.0)
 }
 
 #[cfg(test)]

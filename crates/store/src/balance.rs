@@ -7,7 +7,7 @@ use tactus_model::limits::{self, SAMPLES_ALWAYS, SAMPLES_PER_BYTE};
 use tactus_model::result::{Accounting, Histogram, Measurement, TaskResult};
 use tactus_model::run::RunHeader;
 use tactus_model::sample::{DamagedBlock, SampleBlock};
-use tactus_model::traced::TracedData;
+use tactus_model::traced::{HandedOver, TracedData};
 
 use crate::StoreError;
 
@@ -132,6 +132,11 @@ fn check_traced(measurement: &Measurement, traced_data: &TracedData) -> Result<(
         check_histogram(number, "the traced latencies", &task.latencies)?;
         let counted = task.latencies.count;
         equal(number, ("the count of traced latencies", counted), ("observed", came))?;
+        if let Some(HandedOver { block, .. }) = &task.handed_over {
+            let most = came.min(HandedOver::SAMPLES_MAX as u64);
+            within(number, "the count of samples handed over", block.count, most)?;
+            check_readable(&[(number, block.clone())])?;
+        }
         if observed.insert(number, came).is_some() {
             return Err(Imbalance::TwiceTheSameTask(number));
         }

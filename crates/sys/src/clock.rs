@@ -1,5 +1,6 @@
 //! Reading clocks.
 
+mod pair;
 mod reader;
 
 use tactus_model::recording::ThreadId;
@@ -8,6 +9,7 @@ use tactus_model::time::{Clock, ClockName, Instant, Monotonic, Nanos};
 use crate::error::SysError;
 use crate::timespec::nanos;
 
+pub use pair::{ClockOffset, ClockPair};
 pub use reader::ClockReader;
 
 /// The kernel's number of a clock.

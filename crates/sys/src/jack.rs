@@ -7,7 +7,7 @@ mod client;
 mod cycle;
 mod library;
 
-pub use client::{Active, Client, OpenError, Process};
+pub use client::{Active, Client, Direction, OpenError, Process};
 pub use cycle::{AudioInput, AudioOutput, Cycle, CycleTimes, MidiInput, MidiOutput, MidiWriter};
 
 #[cfg(test)]

@@ -199,7 +199,8 @@ fn permit_all(path: &Path) -> io::Result<()> {
 }
 
 /// Listens at `path` for connections of all users, until the file is dropped. A socket that a
-/// killed process has left is replaced.
+/// killed process has left is replaced. A directory below `/run`, which is empty after each boot,
+/// is created; others must exist.
 ///
 /// # Errors
 /// `AddrInUse`: another process listens there. Others: the directory or the file cannot be used, or
@@ -226,14 +227,23 @@ pub fn keeps_bounds(socket: impl AsFd) -> bool {
 const BACKLOG: i32 = 128;
 
 fn listen_as(kind: SocketType, path: &Path) -> io::Result<(UnixListener, SocketFile)> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+    match path.parent() {
+        Some(directory) if directory.starts_with("/run") => fs::create_dir_all(directory)?,
+        Some(directory) if !directory.as_os_str().is_empty() && !directory.is_dir() => {
+            let reason = format!("there is no directory {}", directory.display());
+            return Err(io::Error::new(ErrorKind::NotFound, reason));
+        }
+        _ => {}
     }
-    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket()) {
-        match connect_as(kind, path, LEFT_OVER_PATIENCE) {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.file_type().is_socket() => {
+            return Err(io::Error::new(ErrorKind::AlreadyExists, "the file is not a socket"));
+        }
+        Ok(_) => match connect_as(kind, path, LEFT_OVER_PATIENCE) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
             _ => return Err(ErrorKind::AddrInUse.into()),
-        }
+        },
+        Err(_) => {}
     }
     let listener = socket(kind)?;
     rustix::net::bind(&listener, &SocketAddrUnix::new(path)?)?;
@@ -242,6 +252,46 @@ fn listen_as(kind: SocketType, path: &Path) -> io::Result<(UnixListener, SocketF
     let file = SocketFile::of(path)?;
     permit_all(path)?;
     Ok((listener, file))
+}
+
+/// Lets every sender of descriptors to connections of a listener fail with `EPERM`.
+///
+/// # Errors
+/// `ENOPROTOOPT`: the kernel is older than 6.16.
+#[doc(alias = "SO_PASSRIGHTS")]
+pub fn refuse_descriptors(listener: impl AsFd) -> Result<(), SysError> {
+    /// `SO_PASSRIGHTS` of the kernel's `asm-generic/socket.h`.
+    const PASS_RIGHTS: libc::c_int = 83;
+    let no: libc::c_int = 0;
+    // SAFETY: the kernel reads one `int`, which `no` is.
+    let returned = unsafe {
+        libc::setsockopt(
+            listener.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            PASS_RIGHTS,
+            (&raw const no).cast(),
+            size_of_val(&no) as libc::socklen_t,
+        )
+    };
+    SysError::check("setsockopt", returned).map(drop)
+}
+
+/// Whether descriptors come with what a socket receives next, or later if its messages do not keep
+/// their bounds; never waits. They stay in its queue.
+///
+/// [`receive`] closes descriptors that are not accepted, and closing the socket those in its queue.
+/// Both can wait for as long as the sender likes ([`crate::closer`]).
+///
+/// # Errors
+/// `EAGAIN`: nothing has come. `ECONNRESET`: the peer is gone.
+#[doc(alias = "MSG_PEEK")]
+pub fn carries_descriptors(socket: impl AsFd) -> Result<bool, SysError> {
+    let mut control = RecvAncillaryBuffer::new(&mut []);
+    let mut byte = [0];
+    let (bytes, flags) = (&mut [IoSliceMut::new(&mut byte)], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+    let received = rustix::net::recvmsg(socket, bytes, &mut control, flags)
+        .map_err(SysError::of("recvmsg"))?;
+    Ok(received.flags.contains(ReturnFlags::CTRUNC))
 }
 
 /// What [`receive`] returned.
@@ -352,6 +402,15 @@ mod tests {
     }
 
     #[test]
+    fn the_directory_of_a_socket_must_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = listen(&folder.path().join("runn/socket")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.to_string().ends_with("runn"), "{error}");
+        assert!(!folder.path().join("runn").exists());
+    }
+
+    #[test]
     fn packets_keep_their_bounds() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
@@ -366,6 +425,39 @@ mod tests {
         assert_eq!(other.raw_os_error(), Some(Errno::PROTOTYPE.raw_os_error()));
         assert_eq!(listen_packets(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
         assert!(keeps_bounds(&listener) && !keeps_bounds(UnixStream::pair().unwrap().0));
+    }
+
+    #[test]
+    fn descriptors_are_seen_before_they_are_received() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let carries = || carries_descriptors(&far).map_err(|error| error.errno);
+        assert_eq!(carries(), Err(Errno::AGAIN));
+        send(&near, b"one", &[]).unwrap();
+        assert_eq!(carries(), Ok(false));
+        assert_eq!(receive(&far, &mut [0; 3], false).unwrap().count, 3);
+        send(&near, b"two", &[near.as_fd()]).unwrap();
+        assert_eq!((carries(), carries()), (Ok(true), Ok(true)), "they stay");
+        assert_eq!(receive(&far, &mut [0; 3], true).unwrap().descriptors.len(), 1);
+        drop(near);
+        assert_eq!(carries(), Ok(false), "the end carries none");
+    }
+
+    #[test]
+    fn a_listener_refuses_descriptors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let (listener, _file) = listen_packets(&path).unwrap();
+        let Some(()) = tactus_testing::require(
+            tactus_testing::Need::Machine,
+            refuse_descriptors(&listener).map_err(|error| format!("SO_PASSRIGHTS: {error}")),
+        ) else {
+            return;
+        };
+        let near = connect_packets(&path, Duration::from_secs(5)).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        assert_eq!(send(&near, b"one", &[near.as_fd()]).unwrap_err().errno, Errno::PERM);
+        assert_eq!(send(&near, b"one", &[]), Ok(3));
+        assert_eq!(carries_descriptors(&far), Ok(false));
     }
 
     #[test]

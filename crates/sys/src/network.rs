@@ -9,7 +9,7 @@ mod route;
 mod stamp;
 mod xdp;
 
-pub use drops::dropped_datagrams;
+pub use drops::{dropped_datagrams, enlarge_receive_buffer};
 pub use namespace::NetworkNamespace;
 pub use napi::receive_in_threads;
 pub use packet::{PacketSocket, Protocol};

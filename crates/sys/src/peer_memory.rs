@@ -113,7 +113,7 @@ impl ReadableWords {
     /// [released](Ordering::Release) this word is visible afterwards.
     ///
     /// # Panics
-    /// There are not as many words.
+    /// There is no word `index`.
     pub fn load(&self, index: usize) -> u64 {
         assert!(index < self.0.count, "word {index} of {}", self.0.count);
         // SAFETY: the word lies within the mapping, which lives as long as `self`. A relaxed load
@@ -126,7 +126,7 @@ impl ReadableWords {
     /// Reads words in sequence, each at a time of its own, without waiting.
     ///
     /// # Panics
-    /// There are not as many words.
+    /// There are fewer than `first + count` words.
     pub fn load_all(&self, first: usize, count: usize) -> impl Iterator<Item = u64> {
         let end = first.checked_add(count).filter(|end| *end <= self.0.count);
         assert!(end.is_some(), "{count} words from {first} of {}", self.0.count);
@@ -278,7 +278,12 @@ impl Secret {
     pub fn create(count: usize) -> Result<Self, SysError> {
         let length = bytes_of(count)?;
         let map = |file: &OwnedFd| Words::map(file, count, ProtFlags::READ | ProtFlags::WRITE);
-        let ((file, words), is_secret) = match secret(length, map) {
+        let made = secret(length, map).and_then(|(file, words)| {
+            // An end of a ring maps it twice, and each mapping counts as locked memory.
+            map(&file)?;
+            Ok((file, words))
+        });
+        let ((file, words), is_secret) = match made {
             Ok(secret) => (secret, Ok(())),
             Err(reason) => (memfd(length, SealFlags::SEAL, map)?, Err(reason)),
         };

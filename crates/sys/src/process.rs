@@ -115,6 +115,48 @@ fn signal_with_parent(command: &mut Command, signal: Signal) {
     }
 }
 
+/// What a process may use: [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of its address space: `RLIMIT_AS`.
+    pub memory_bytes: u64,
+    /// Seconds of CPU time, after which the kernel kills it: `RLIMIT_CPU`.
+    pub cpu_seconds: u64,
+    /// Open files: `RLIMIT_NOFILE`.
+    pub open_files: u64,
+    /// Bytes of a file that it writes: `RLIMIT_FSIZE`. Pipes have no limit.
+    pub file_bytes: u64,
+}
+
+/// Limits the process that `command` will start, and what that starts. It leaves no core file.
+///
+/// A limit of this process that is lower stays.
+#[doc(alias = "setrlimit")]
+pub fn limit(command: &mut Command, limits: Limits) {
+    let Limits { memory_bytes, cpu_seconds, open_files, file_bytes } = limits;
+    let values = [
+        (Resource::As, memory_bytes),
+        (Resource::Cpu, cpu_seconds),
+        (Resource::Nofile, open_files),
+        (Resource::Fsize, file_bytes),
+        (Resource::Core, 0),
+    ];
+    let set = move || {
+        for (resource, most) in values {
+            let most =
+                rustix::process::getrlimit(resource).maximum.map_or(most, |own| own.min(most));
+            let limit = Rlimit { current: Some(most), maximum: Some(most) };
+            rustix::process::setrlimit(resource, limit)?;
+        }
+        Ok(())
+    };
+    // SAFETY: the closure runs between fork and exec, where only async-signal-safe calls are
+    // allowed: getrlimit and setrlimit are bare system calls.
+    unsafe {
+        command.pre_exec(set);
+    }
+}
+
 /// Makes the kernel kill this process when the parent's thread that started it ends.
 ///
 /// # Errors
@@ -280,6 +322,17 @@ mod tests {
         let mut command = Command::new("true");
         die_with_parent(&mut command);
         assert!(command.status().unwrap().success());
+    }
+
+    #[test]
+    fn a_process_has_its_limits() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n; ulimit -f; ulimit -t; ulimit -c"]);
+        let limits =
+            Limits { memory_bytes: 1 << 30, cpu_seconds: 5, open_files: 30, file_bytes: 0 };
+        limit(&mut command, limits);
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "30\n0\n5\n0\n");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::termios::LocalModes;
+use rustix::termios::{LocalModes, OutputModes};
 
 use crate::error::SysError;
 
@@ -71,6 +71,14 @@ pub fn changes_bytes(device: &File) -> bool {
     let local = LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
     let is_changed = (settings.local_modes & local) != (raw.local_modes & local);
     is_changed || settings.input_modes != raw.input_modes
+}
+
+/// Whether a device is a terminal that changes bytes that are written to it, such as a line feed:
+/// [termios(3)](https://man7.org/linux/man-pages/man3/termios.3.html).
+#[doc(alias = "OPOST")]
+pub fn changes_output(device: &File) -> bool {
+    let settings = rustix::termios::tcgetattr(device);
+    settings.is_ok_and(|settings| settings.output_modes.contains(OutputModes::OPOST))
 }
 
 fn open_with(port: &Path, flags: OFlags) -> Result<File, SysError> {

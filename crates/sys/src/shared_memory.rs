@@ -141,6 +141,72 @@ impl Drop for SharedWords {
     }
 }
 
+/// Bytes that this process writes, and others read at their own risk: an X server that draws from
+/// them. Nobody else can write to them
+/// ([`F_SEAL_FUTURE_WRITE`](https://man7.org/linux/man-pages/man2/F_GET_SEALS.2const.html)).
+#[doc(alias = "memfd_create")]
+#[derive(Debug)]
+pub struct SharedBytes {
+    file: OwnedFd,
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread, and only this value accesses it.
+unsafe impl Send for SharedBytes {}
+
+impl SharedBytes {
+    /// Allocates `length` bytes, all zero. The file descriptor is closed on exec.
+    ///
+    /// # Errors
+    /// `ENOMEM`, `EMFILE`; `EINVAL` for a length of zero, and on kernels before 5.1.
+    pub fn create(length: usize) -> Result<Self, SysError> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = rustix::fs::memfd_create("tactus-shared", flags)
+            .map_err(SysError::of("memfd_create"))?;
+        rustix::fs::ftruncate(&file, length as u64).map_err(SysError::of("ftruncate"))?;
+        let (protection, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: the kernel chooses a free address range; no other memory is touched.
+        let start =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, protection, shared, &file, 0) };
+        let start = start.map_err(SysError::of("mmap"))?;
+        let start = NonNull::new(start.cast()).ok_or(SysError::new("mmap", Errno::FAULT))?;
+        let bytes = Self { file, start, length };
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE;
+        rustix::fs::fcntl_add_seals(&bytes.file, seals).map_err(SysError::of("fcntl"))?;
+        Ok(bytes)
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping has this length, lives as long as `self`, and cannot be truncated;
+        // nobody else can write to it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    /// The bytes, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; `self` is borrowed exclusively, so no other slice of them exists.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+
+    /// Another descriptor of the memory, to send to a process that reads it.
+    ///
+    /// # Errors
+    /// `EMFILE`: the process has too many files open.
+    pub fn another_file(&self) -> Result<OwnedFd, SysError> {
+        rustix::io::fcntl_dupfd_cloexec(&self.file, 0).map_err(SysError::of("fcntl"))
+    }
+}
+
+impl Drop for SharedBytes {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `create`, has this length, and no borrow of it outlives
+        // `self`. A failure cannot be handled.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
 fn bytes_of(count: usize) -> Result<usize, SysError> {
     count.checked_mul(size_of::<AtomicU64>()).ok_or(SysError::new("mmap", Errno::NOMEM))
 }
@@ -159,6 +225,17 @@ mod tests {
         let theirs = SharedWords::inherit(theirs, 8).unwrap();
         theirs.words()[7].store(5, Ordering::Relaxed);
         assert_eq!(ours.words()[7].load(Ordering::Relaxed), 5);
+    }
+
+    #[test]
+    fn only_their_owner_writes_shared_bytes() {
+        let mut ours = SharedBytes::create(5000).unwrap();
+        ours.bytes_mut()[4999] = 7;
+        let theirs = File::from(ours.another_file().unwrap());
+        let mut read = [0];
+        rustix::io::pread(&theirs, &mut read, 4999).unwrap();
+        assert_eq!((read, ours.bytes()[4999]), ([7], 7));
+        assert_eq!(rustix::io::pwrite(&theirs, &[8], 4999), Err(Errno::PERM));
     }
 
     #[test]

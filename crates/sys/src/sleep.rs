@@ -83,7 +83,7 @@ mod tests {
             assert!(came >= due, "woke before it was due");
             assert!(came <= clock::now::<C>(), "stamped in the future");
         }
-        let past = Instant::from_nanos(due.as_nanos() - 1_000_000);
+        let past = due - Nanos::from_millis(1);
         assert!(sleeper.sleep_until(past).unwrap() >= past, "a due time in the past");
     }
 

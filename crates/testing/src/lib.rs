@@ -23,10 +23,8 @@
 #![forbid(unsafe_code)]
 
 mod sleeper;
-mod sound;
 
 pub use sleeper::Sleeper;
-pub use sound::sound_server_configuration;
 
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;
@@ -46,7 +44,7 @@ pub enum Need {
     Browser,
     /// Programs for comparison or as loads: perf, stress-ng, python3.
     Peers,
-    /// An X server without a screen: Xvfb.
+    /// An X server without a screen, and what makes pictures for it: Xvfb, ffmpeg.
     Display,
     /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
     Sound,

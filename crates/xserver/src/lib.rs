@@ -1,10 +1,16 @@
 //! An X server of our own, which draws into its memory: an Xvfb.
+//!
+//! [`framebuffer`] reads the picture on its screen without a client's help.
 #![forbid(unsafe_code)]
+
+pub mod drawing;
+pub mod framebuffer;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -79,6 +85,19 @@ impl Server {
     /// # Errors
     /// It is not installed, or does not start.
     pub fn start(screen: Screen) -> Result<Self, NoServer> {
+        Self::start_with(screen, None)
+    }
+
+    /// The same, but its screen is a file in `folder`, for
+    /// [`Framebuffer::open`](framebuffer::Framebuffer::open). The owner of the folder removes it.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_visible(screen: Screen, folder: &Path) -> Result<Self, NoServer> {
+        Self::start_with(screen, Some(folder))
+    }
+
+    fn start_with(screen: Screen, folder: Option<&Path>) -> Result<Self, NoServer> {
         let start = |error: std::io::Error| NoServer::Start(error.to_string());
         let in_memory =
             || shared_memory::file().map_err(|error| NoServer::Start(error.to_string()));
@@ -102,6 +121,10 @@ impl Server {
             .stdin(authority)
             .stdout(Stdio::piped())
             .stderr(errors);
+        if let Some(folder) = folder {
+            // A pointer would cover what clients draw.
+            command.arg("-nocursor").arg("-fbdir").arg(folder);
+        }
         process::end_with_parent(&mut command);
         let mut process = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => NoServer::NotInstalled,
@@ -160,6 +183,15 @@ impl Server {
     pub fn authority(&self) -> (Vec<u8>, Vec<u8>) {
         (PROTOCOL.as_bytes().to_vec(), self.cookie.to_vec())
     }
+
+    /// Writes an authority file, for the variable XAUTHORITY of other processes: they find the
+    /// server by its [name](Self::display).
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_authority(&self, path: &Path) -> std::io::Result<()> {
+        std::fs::write(path, entry(&self.cookie))
+    }
 }
 
 impl Drop for Server {
@@ -199,8 +231,6 @@ fn last_line(mut said: File) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use tactus_testing::{Need, require, skip};
 
     use super::*;

@@ -38,7 +38,7 @@ pub(super) struct Display {
 }
 
 impl Display {
-    /// Starts a server for so many clients.
+    /// Starts a server for `clients` clients.
     pub(super) fn start(clients: usize, site: &'static Site) -> Result<Self, LoadError> {
         let (sender, started) = mpsc::sync_channel(1);
         // The server ends with the thread that starts it.

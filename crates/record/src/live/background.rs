@@ -13,7 +13,7 @@ const KEEPING_UP: Scheduling = Scheduling::Idle;
 /// The reader's policy while it is behind.
 const BEHIND: Scheduling = Scheduling::Other { nice: 5 };
 
-/// The number of waiting parcels from which the reader is behind. At most so many drains pass
+/// The number of waiting parcels from which the reader is behind. At most that number of drains pass
 /// before an event is read.
 const MANY: u32 = 4;
 

@@ -6,7 +6,7 @@ use tactus_model::result::{Batch, CpuUse, Measurement, TaskResult};
 use tactus_model::time::Nanos;
 
 use super::batches;
-use crate::modes::{deviation, median_of};
+use crate::median::{deviation, median_of};
 
 /// The distance from the median, in robust standard deviations, beyond which a batch is an outlier.
 const FAR: f64 = 5.0;
@@ -16,6 +16,9 @@ const FAR: f64 = 5.0;
 pub struct Contamination {
     /// All batches.
     pub batches: usize,
+    /// Whether what others did on the CPUs could be judged. Not where others are part of the
+    /// operation, as an X server is: there, only steal time marks a batch.
+    pub is_judged: bool,
     /// Batches with any of the marks that follow.
     pub contaminated: usize,
     /// The hypervisor took the CPU (steal time).
@@ -208,8 +211,13 @@ fn is_busy(stretch: &[&Batch], side: usize) -> bool {
 }
 
 impl Contamination {
+    /// Whether others had a CPU in most of the batches.
+    pub const fn is_most(&self) -> bool {
+        2 * self.contaminated > self.batches
+    }
+
     pub(super) fn of(guard: Guard, measurements: &[&Measurement]) -> Self {
-        let mut counts = Self::default();
+        let mut counts = Self { is_judged: guard != Guard::Accompanied, ..Self::default() };
         for measurement in measurements {
             let medians: Vec<f64> =
                 batches(measurement).map(|batch| batch.median.as_nanos() as f64).collect();

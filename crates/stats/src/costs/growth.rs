@@ -14,7 +14,7 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use tactus_model::bytes::Bytes;
 
 use super::resample::{Estimate, Resamples, estimate};
-use crate::modes::{deviation, median_of};
+use crate::median::{deviation, median_of};
 
 /// The chance of a line's residuals, if it were true, below which it is rejected.
 const CHANCE_MIN: f64 = 0.01;

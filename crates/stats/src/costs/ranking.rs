@@ -34,6 +34,8 @@ pub struct Ranking {
     pub best: Vec<Best>,
     /// Where one way takes over from another; only of typical costs.
     pub crossovers: Vec<Crossover>,
+    /// The cells that have too few samples to be ranked by the criterion.
+    pub unranked: Vec<usize>,
 }
 
 /// The best way at a size.
@@ -120,12 +122,14 @@ fn ranking(criterion: Criterion, group: &[&CostRow]) -> Option<Ranking> {
         Criterion::Tail => Vec::new(),
     };
     let best: Vec<Best> = ranked.iter().map(Ranked::best).collect();
+    let without = group.iter().filter(|row| criterion.takes(&row.cost).is_none());
     (ways.len() > 1 && !best.is_empty()).then(|| Ranking {
         criterion,
         cell: group[0].cell,
         ways: ways.len(),
         best,
         crossovers,
+        unranked: without.map(|row| row.cell).collect(),
     })
 }
 

@@ -12,7 +12,7 @@ use tactus_model::random::SplitMix64;
 
 use crate::bootstrap::{RESAMPLES, draw_runs, ends_of};
 use crate::cell::SEED;
-use crate::modes::median_of;
+use crate::median::median_of;
 
 /// The least number of processes for an interval: two show too little.
 const PROCESSES_MIN: usize = 3;

@@ -153,6 +153,7 @@ fn contaminated_batches_are_marked_and_kept() {
     let found = CostSummary::of(&probe("getppid"), &[&process], None).unwrap();
     let expected = Contamination {
         batches: 12,
+        is_judged: true,
         contaminated: 2,
         stolen: 1,
         foreign: 1,

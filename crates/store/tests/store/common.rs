@@ -21,7 +21,7 @@ use tactus_model::result::{
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos, Realtime};
-use tactus_model::traced::{RecordingAccount, TracedData, TracedStretch, TracedTask};
+use tactus_model::traced::{HandedOver, RecordingAccount, TracedData, TracedStretch, TracedTask};
 use tactus_record::file::to_bytes;
 use tactus_record::simulate::{Plan as Simulated, simulate};
 use tactus_store::Store;
@@ -162,6 +162,13 @@ pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, TracedD
             },
             latencies: histogram(samples.iter().map(|sample| sample.latency())),
             unprepared: vec![Nanos::from_millis(1)],
+            handed_over: Some(HandedOver {
+                receiver: ThreadId(4322),
+                block: SampleBlock::encode(&[Sample {
+                    due: Nanos::from_millis(1),
+                    came: Nanos::from_micros(1_040),
+                }]),
+            }),
         }],
         recording: RecordingAccount { events: 900, lost: 3, bytes: 5_000 },
     };
@@ -324,6 +331,7 @@ fn task_result(
             output: histogram([some(random)].into_iter()),
             receiver: histogram([some(random)].into_iter()),
             handed_over_late: random.below(9),
+            written: None,
         })),
     }
 }

@@ -6,7 +6,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::cycle::{AudioInput, AudioOutput, Cycle, MidiInput, MidiOutput, Port};
-use super::library::{IS_INPUT, IS_OUTPUT, Library, NO_START_SERVER, RawClient, libraries, text};
+use super::library::{
+    IS_INPUT, IS_OUTPUT, IS_PHYSICAL, LatencyRange, Library, NO_START_SERVER, RawClient, libraries,
+    text,
+};
 use crate::error::{Errno, SysError};
 
 /// Why a client cannot be opened.
@@ -182,6 +185,16 @@ impl Drop for Client {
 const AUDIO: &CStr = c"32 bit float mono audio";
 const MIDI: &CStr = c"8 bit raw midi";
 
+/// Where sound goes: `jack_latency_callback_mode_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Direction {
+    /// From a device to a port.
+    Capture = 0,
+    /// From a port to a device.
+    Playback = 1,
+}
+
 /// What happens in each cycle.
 pub trait Process: Send + 'static {
     /// Reads the inputs and fills the outputs of a cycle. It must not allocate, wait or panic: a
@@ -242,6 +255,33 @@ impl<P: Process> Active<P> {
     /// The outputs of other clients whose full names begin with `prefix`.
     pub fn audio_outputs(&self, prefix: &str) -> Vec<String> {
         self.ports(prefix, AUDIO, IS_OUTPUT)
+    }
+
+    /// The inputs of devices, such as speakers, in the order of the server: those of the device
+    /// that it prefers come first.
+    #[doc(alias = "JackPortIsPhysical")]
+    pub fn device_inputs(&self) -> Vec<String> {
+        self.ports("", AUDIO, IS_INPUT | IS_PHYSICAL)
+    }
+
+    /// The outputs of devices, such as microphones, in the order of the server.
+    pub fn device_outputs(&self) -> Vec<String> {
+        self.ports("", AUDIO, IS_OUTPUT | IS_PHYSICAL)
+    }
+
+    /// The longest latency between a port, by its full name, and the devices that it is connected
+    /// with, in frames; `None` if there is no such port. The server reports what devices say.
+    #[doc(alias = "jack_port_get_latency_range")]
+    pub fn latency(&self, port: &str, direction: Direction) -> Option<u32> {
+        let Client { raw, calls, .. } = *self.client;
+        // SAFETY: the client is open; the text ends with a zero.
+        let port = unsafe { (calls.port_by_name)(raw.as_ptr(), text(port).as_ptr()) };
+        let port = NonNull::new(port)?;
+        let mut range = LatencyRange { min: 0, max: 0 };
+        // SAFETY: the port was just found, and ports live as long as the client; the range is a
+        // live value.
+        unsafe { (calls.latency)(port.as_ptr(), direction as c_int, &raw mut range) };
+        Some(range.max.max(range.min))
     }
 
     /// The inputs for messages whose full names begin with `prefix`.

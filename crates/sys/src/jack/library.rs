@@ -24,11 +24,19 @@ pub(super) struct MidiEvent {
     pub(super) bytes: *const u8,
 }
 
+/// `jack_latency_range_t`.
+#[repr(C)]
+pub(super) struct LatencyRange {
+    pub(super) min: u32,
+    pub(super) max: u32,
+}
+
 /// `JackNoStartServer` of `jack_options_t`.
 pub(super) const NO_START_SERVER: c_int = 1;
-/// `JackPortIsInput` and `JackPortIsOutput` of `JackPortFlags`.
+/// `JackPortIsInput`, `JackPortIsOutput` and `JackPortIsPhysical` of `JackPortFlags`.
 pub(super) const IS_INPUT: c_ulong = 1;
 pub(super) const IS_OUTPUT: c_ulong = 2;
+pub(super) const IS_PHYSICAL: c_ulong = 4;
 
 /// Declares the table of functions, each with its name and type as in `jack/jack.h`.
 macro_rules! functions {
@@ -80,6 +88,10 @@ functions! {
     time = c"jack_get_time": unsafe extern "C" fn() -> u64;
     cycle_times = c"jack_get_cycle_times":
         unsafe extern "C" fn(*const RawClient, *mut u32, *mut u64, *mut u64, *mut f32) -> c_int;
+    port_by_name = c"jack_port_by_name":
+        unsafe extern "C" fn(*mut RawClient, *const c_char) -> *mut RawPort;
+    latency = c"jack_port_get_latency_range":
+        unsafe extern "C" fn(*mut RawPort, c_int, *mut LatencyRange);
     midi_clear = c"jack_midi_clear_buffer": unsafe extern "C" fn(*mut c_void);
     midi_write = c"jack_midi_event_write":
         unsafe extern "C" fn(*mut c_void, u32, *const u8, usize) -> c_int;

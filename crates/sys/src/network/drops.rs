@@ -30,6 +30,17 @@ pub fn dropped_datagrams(socket: impl AsFd) -> Result<u32, SysError> {
     SysError::check("getsockopt", returned).map(|_| numbers[DROPS])
 }
 
+/// Lets so many bytes of datagrams wait in a socket, the kernel's overhead included.
+///
+/// # Errors
+/// `EPERM`: the process does not have `CAP_NET_ADMIN`.
+#[doc(alias = "SO_RCVBUFFORCE")]
+pub fn enlarge_receive_buffer(socket: impl AsFd, bytes: usize) -> Result<(), SysError> {
+    // The kernel doubles the value, to account for its overhead.
+    rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, bytes / 2)
+        .map_err(SysError::of("setsockopt"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;

@@ -216,7 +216,7 @@ fn messages(mut bytes: &[u8], found: &mut impl FnMut(u16, &[u8])) -> Option<i32>
     None
 }
 
-/// The value of an attribute after a structure of so many bytes.
+/// The value of an attribute after a structure of `structure` bytes.
 fn attribute(body: &[u8], structure: usize, wanted: u16) -> Option<&[u8]> {
     // struct rtattr: length with itself, and type.
     let mut rest = body.get(structure..)?;

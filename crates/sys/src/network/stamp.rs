@@ -23,7 +23,7 @@ impl StampedSocket {
     /// the kernel's overhead included.
     ///
     /// # Errors
-    /// `EPERM`: the process does not have `CAP_NET_ADMIN`, which is needed for so many bytes.
+    /// `EPERM`: the process does not have `CAP_NET_ADMIN`, which this number of bytes needs.
     #[doc(alias = "SO_RCVBUFFORCE")]
     pub fn bind(address: SocketAddr, bytes: u32) -> Result<Self, SysError> {
         let socket = bind(address)?;
