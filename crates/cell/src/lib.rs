@@ -228,7 +228,7 @@ impl<W: Write> Turn<'_, W> {
     /// Measures the window that latency figures come from.
     fn untraced(&mut self) -> Result<ProbeOutcome, Stopped> {
         let Self { request, process, messages, shortfalls, meanwhile } = self;
-        let outcome =
+        let mut outcome =
             tactus_probe::run(&request.cell, request.seed, process, &mut |event| match event {
                 ProbeEvent::Shortfall(shortfall) => messages.send_shortfall(shortfalls, shortfall),
                 ProbeEvent::Prepared { .. } => {}
@@ -244,6 +244,9 @@ impl<W: Write> Turn<'_, W> {
                     messages.send(&Message::Samples { task, block });
                 }
             })?;
+        // No events explain them.
+        let found = outcome.tasks.iter_mut().filter_map(|task| task.messages.as_mut());
+        found.for_each(|messages| messages.written = None);
         Ok(outcome)
     }
 
@@ -324,6 +327,7 @@ fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
             .by_dirt
             .as_ref()
             .map_or_else(Vec::new, |by_dirt| by_dirt.unprepared.clone()),
+        handed_over: result.messages.as_ref().and_then(|messages| messages.written.clone()),
     }
 }
 

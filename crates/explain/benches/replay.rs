@@ -137,6 +137,7 @@ fn recording() -> (Recording, ProbeTask) {
         origin: Origin::Due(SleepMethod::Nanosleep),
         opened: Instant::from_nanos(0),
         samples,
+        receiver: None,
     };
     (recording, task)
 }

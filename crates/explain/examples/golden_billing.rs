@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use tactus_model::recording::Recording;
-use tactus_model::time::{Instant, Nanos};
+use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 
 #[path = "../tests/support/cut.rs"]
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     whole.about.cpus = [0].into_iter().collect();
     whole.events.retain(|event| event.cpu == 0);
     let last = whole.events.last().ok_or("the recording has no events of CPU 0")?.at;
-    let from = Instant::from_nanos(last.as_nanos().saturating_sub(1_200_000_000));
+    let from = last - Nanos::from_millis(1200);
     let kept = cut::cut(&whole, from, from + Nanos::from_secs(1));
     std::fs::write(target, tactus_record::file::to_bytes(&kept))?;
     Ok(())

@@ -91,21 +91,44 @@ pub(crate) fn blame(scene: &Scene<'_>, window: &Window<'_>) -> Vec<Part> {
     case(scene, window).into_parts()
 }
 
+/// The parts of a late sample that a thread handed over at the end of its `window` and a
+/// `receiver` stamped at `came`, the greatest first.
+///
+/// From then on it is the receiver that is late, so the chain of those who had to act before it is
+/// followed: the worker that carries the bytes of a line waits for a CPU like any thread.
+pub(crate) fn blame_received(
+    scene: &Scene<'_>,
+    window: &Window<'_>,
+    receiver: ThreadId,
+    came: Instant<Monotonic>,
+) -> Vec<Part> {
+    let mut case = Case::new(scene, window.due, came);
+    divide(&mut case, window);
+    let absences = scene.log.between(window.came, came).absences(receiver);
+    divide(&mut case, &Window { due: window.came, came, absences, faults: &[], cpu: None });
+    case.into_parts()
+}
+
 /// A late sample whose whole latency is divided.
 pub(crate) fn case<'a>(scene: &'a Scene<'a>, window: &Window<'_>) -> Case<'a> {
     let mut case = Case::new(scene, window.due, window.came);
+    divide(&mut case, window);
+    case
+}
+
+/// Divides the time of a window among its causes.
+fn divide(case: &mut Case<'_>, window: &Window<'_>) {
     for leg in legs(window.due, window.came, window.absences, window.cpu) {
         match leg.standing {
             Standing::Asleep(absence) if fault::is_fault_sleep(&absence, window) => {
                 case.add(Cause::PageFault, leg.to - leg.from);
             }
-            Standing::Asleep(absence) => waker::asleep(&mut case, &absence, leg.from, leg.to),
-            Standing::Waiting(absence) => waiting::wait(&mut case, &absence, leg.from, leg.to),
+            Standing::Asleep(absence) => waker::asleep(case, &absence, leg.from, leg.to),
+            Standing::Waiting(absence) => waiting::wait(case, &absence, leg.from, leg.to),
             Standing::Running(Some(cpu)) => {
-                fault::running(&mut case, window, cpu, leg.from, leg.to);
+                fault::running(case, window, cpu, leg.from, leg.to);
             }
             Standing::Running(None) => case.add(Cause::UnexplainedGap, leg.to - leg.from),
         }
     }
-    case
 }

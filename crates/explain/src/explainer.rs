@@ -8,7 +8,7 @@ use tactus_model::recording::{
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 
-use crate::blame::{Scene, Window, blame};
+use crate::blame::{Scene, Window, blame, blame_received};
 use crate::circumstance::{
     AtDue, Circumstance, Circumstances, Serving, ServingCount, Transfers, WitnessedSample,
 };
@@ -79,7 +79,7 @@ pub struct Explainer {
     /// Whether all events have been passed.
     is_over: bool,
     losses: Losses,
-    segments: [LatencyHistogram; 5],
+    segments: [LatencyHistogram; 6],
     tally: Tally,
     /// What happens while samples are open, if the caller asked for it.
     witness: Option<Witness>,
@@ -346,7 +346,7 @@ impl Explainer {
         let mut next = Instant::from_nanos(u64::MAX);
         for progress in &self.tasks {
             if progress.next < progress.task.samples.len() {
-                next = next.min(progress.task.came(progress.next));
+                next = next.min(progress.task.done(progress.next));
             }
             if let Some(&sample) = progress.late.get(progress.opened) {
                 next = next.min(progress.task.due(sample));
@@ -391,12 +391,12 @@ impl Explainer {
         }
     }
 
-    /// Matches the samples that arrived before `at`.
+    /// Matches the samples with which their threads were done before `at`.
     fn match_samples(&mut self, index: usize, at: Instant<Monotonic>) {
         loop {
             let progress = &self.tasks[index];
             let sample = progress.next;
-            if sample >= progress.task.samples.len() || progress.task.came(sample) >= at {
+            if sample >= progress.task.samples.len() || progress.task.done(sample) >= at {
                 return;
             }
             // The window is opened first, so that the sample can be kept.
@@ -404,9 +404,9 @@ impl Explainer {
             if due_late {
                 return;
             }
-            let came = progress.task.came(sample);
-            let may_be_heard = !self.is_over && at <= came + HEARD_WITHIN;
-            if may_be_heard && self.is_away(progress.task.thread, came) {
+            let done = progress.task.done(sample);
+            let may_be_heard = !self.is_over && at <= done + HEARD_WITHIN;
+            if may_be_heard && self.is_away(progress.task.thread, done) {
                 return;
             }
             self.match_sample(index, sample);
@@ -423,20 +423,22 @@ impl Explainer {
     fn match_sample(&mut self, index: usize, sample: usize) {
         let progress = &self.tasks[index];
         let (due, came) = (progress.task.due(sample), progress.task.came(sample));
-        if self.is_away(progress.task.thread, came) {
+        let done = progress.task.done(sample);
+        if self.is_away(progress.task.thread, done) {
             // The sample arrived, so the thread runs; there is no event that shows when
             // it came.
             self.matchers.0[index].unaccounted = true;
         }
         let matcher = &self.matchers.0[index];
-        let matched = if due < self.started {
+        let mut matched = if due < self.started {
             Match::without_segments(MatchOutcome::Untraced)
-        } else if self.losses.any_between(due, came) {
+        } else if self.losses.any_between(due, done) {
             Match::without_segments(MatchOutcome::Void)
         } else {
             matcher.find(&progress.task, sample)
         };
-        if let Some(segments) = &matched.segments {
+        if let Some(segments) = &mut matched.segments {
+            *segments = segments.received_after(came - done);
             for (histogram, (_, length)) in self.segments.iter_mut().zip(segments.iter()) {
                 histogram.record(length);
             }
@@ -508,18 +510,25 @@ impl Explainer {
             job: None,
             timeline: None,
         };
+        let receiving = task.receiving(sample);
+        if receiving.is_some_and(|(_, from)| self.losses.any_between(from, came)) {
+            explained.outcome = MatchOutcome::Void;
+        }
         if !explained.outcome.can_blame() {
             return self.tally.leave_undivided(explained);
         }
         let scene = Scene { log: self.log.whole(), machine: &self.machine, names, late: None };
         let material = Window {
             due: window.due,
-            came,
+            came: receiving.map_or(came, |(_, from)| from),
             absences: &found.absences,
             faults: &found.faults,
             cpu: found.cpu.or_else(|| running_on(&self.machine, thread)),
         };
-        explained.parts = blame(&scene, &material);
+        explained.parts = match receiving {
+            Some((receiver, _)) => blame_received(&scene, &material, receiver, came),
+            None => blame(&scene, &material),
+        };
         if self.tally.would_draw(&explained) {
             let Found { absences, fires, faults, .. } = &found;
             let marks = marks(window.due, came, absences, fires, faults);

@@ -63,5 +63,5 @@ pub use group::{Group, GroupRows};
 pub use handler::handler_times;
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};
-pub use task::{Options, Origin, ProbeTask};
+pub use task::{Options, Origin, ProbeTask, Receiver};
 pub use waits::{SleepEvidence, Wait, WaitExplanation, WaitWatch, Waits, waits};

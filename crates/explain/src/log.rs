@@ -182,8 +182,7 @@ impl Log {
 
     /// Drops what ended before `start`, if that is at least half of everything.
     pub(crate) fn forget_before(&mut self, start: Instant<Monotonic>) {
-        let start = start.as_nanos().saturating_sub(self.lookback.as_nanos());
-        let start = Instant::from_nanos(start);
+        let start = start - self.lookback;
         let old = self.ended_until(start);
         if old >= FEW && old * 2 >= self.items {
             self.drop_until(start);

@@ -74,18 +74,20 @@ impl Matcher {
         self.faults.clear();
     }
 
-    /// Matches the sample `index` of `task`, whose arrival lies just before the present
-    /// event.
+    /// Matches the sample `index` of `task`, with which its thread was done just before the
+    /// present event.
     pub(crate) fn find(&self, task: &ProbeTask, index: usize) -> Match {
-        let (due, came) = (task.due(index), task.came(index));
+        let (due, came) = (task.due(index), task.done(index));
         if self.unaccounted {
             return Match::without_segments(MatchOutcome::Unmatched(Unmatched::EventsMissing));
         }
         if !self.seen {
             return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
         }
-        if task.origin == Origin::Ready {
-            return Match::without_segments(self.wait(due, came));
+        match task.origin {
+            Origin::Ready => return Match::without_segments(self.wait(due, came)),
+            Origin::Received => return Match::without_segments(MatchOutcome::Received),
+            Origin::Due(_) => {}
         }
         let nearest = self
             .candidates(came)

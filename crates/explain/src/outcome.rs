@@ -23,6 +23,8 @@ pub enum MatchOutcome {
     AlreadyPast,
     /// Another thread woke it.
     WokenByThread,
+    /// It was taken from other threads or processes, which acted at its due time.
+    Received,
     /// An interrupt or a softirq other than a high-resolution timer woke it.
     WokenByInterrupt,
     /// A high-resolution timer woke it, and the thread has no known due time.
@@ -86,6 +88,7 @@ impl fmt::Display for MatchOutcome {
             Self::TimerWhileRunning => "its timer came while it ran",
             Self::AlreadyPast => "due time already past when it went to sleep",
             Self::WokenByThread => "woken by another thread",
+            Self::Received => "received from another thread",
             Self::WokenByInterrupt => "woken by an interrupt other than a timer",
             Self::WokenByTimer => "woken by a timer",
             Self::Marked => "its beginning was marked",

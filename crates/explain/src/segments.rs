@@ -17,18 +17,22 @@ pub enum Segment {
     TimerToWakeup,
     /// From there to the switch to the thread.
     WakeupToSwitch,
-    /// From there to the arrival, stamped in user mode.
+    /// From there to the arrival, stamped in user mode; of a sample that the thread hands over, to
+    /// that moment.
     SwitchToUser,
+    /// From there to the receiver, for a sample that the thread hands over.
+    HandedOver,
 }
 
 impl Segment {
     /// All segments in the order of time.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::DueToIrq,
         Self::IrqToTimer,
         Self::TimerToWakeup,
         Self::WakeupToSwitch,
         Self::SwitchToUser,
+        Self::HandedOver,
     ];
 }
 
@@ -40,6 +44,7 @@ impl fmt::Display for Segment {
             Self::TimerToWakeup => "timer handler → wakeup",
             Self::WakeupToSwitch => "wakeup → switched in",
             Self::SwitchToUser => "switched in → user mode",
+            Self::HandedOver => "handed over → received",
         })
     }
 }
@@ -65,7 +70,7 @@ pub struct Stages {
 /// They add up to the sample's latency exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Segments([Nanos; 5]);
+pub struct Segments([Nanos; 6]);
 
 /// The maximum contradiction between events and the probe's own time stamps.
 ///
@@ -84,7 +89,7 @@ impl Segments {
         came: Instant<Monotonic>,
         stages: &Stages,
     ) -> Option<Self> {
-        let mut lengths = [Nanos::ZERO; 5];
+        let mut lengths = [Nanos::ZERO; 6];
         let mut reached = due;
         let mut segment = 0;
         let recorded = [stages.irq, stages.timer, stages.wakeup, stages.switch];
@@ -106,14 +111,22 @@ impl Segments {
         Some(Self(lengths))
     }
 
+    /// The segments of a sample that is received this long after its thread handed it over.
+    pub(crate) fn received_after(mut self, time: Nanos) -> Self {
+        self.0[Segment::HandedOver as usize] = time;
+        self
+    }
+
     /// The duration of a segment.
     pub const fn get(&self, segment: Segment) -> Nanos {
         self.0[segment as usize]
     }
 
-    /// Every segment with its duration, in the order of time.
+    /// Every segment with its duration, in the order of time; the last one only if the sample was
+    /// handed over.
     pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
-        Segment::ALL.into_iter().zip(self.0)
+        let all = Segment::ALL.into_iter().zip(self.0);
+        all.filter(|(segment, length)| *segment != Segment::HandedOver || *length > Nanos::ZERO)
     }
 
     /// The sum of all segments: the sample's latency.

@@ -12,6 +12,9 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 pub enum Origin {
     /// At a due time for which a probe requested a wakeup by this call.
     Due(SleepMethod),
+    /// At a due time for which other threads or processes did what ended in this thread, which took
+    /// the sample from them.
+    Received,
     /// When the thread (any thread) should have run: its timer was due, it was woken, or
     /// it was preempted while runnable. The sample ends when it is on a CPU again.
     Ready,
@@ -34,6 +37,19 @@ pub struct ProbeTask {
     pub opened: Instant<Monotonic>,
     /// Its samples in the order of arrival.
     pub samples: Vec<Sample>,
+    /// Who takes the samples, if the thread hands them over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<Receiver>,
+}
+
+/// A thread in which samples end that another thread handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receiver {
+    /// The thread, which stamps the arrivals.
+    pub thread: ThreadId,
+    /// When the task's thread handed over each of the task's samples, since the window opened. A
+    /// sample without an entry was not handed over.
+    pub handed_over: Vec<Nanos>,
 }
 
 impl ProbeTask {
@@ -45,6 +61,23 @@ impl ProbeTask {
     /// When a sample arrived.
     pub(crate) fn came(&self, index: usize) -> Instant<Monotonic> {
         self.opened + self.samples[index].came
+    }
+
+    /// When the task's thread was done with a sample: when it handed it over, or at its arrival.
+    pub(crate) fn done(&self, index: usize) -> Instant<Monotonic> {
+        let handed_over =
+            self.receiver.as_ref().and_then(|receiver| receiver.handed_over.get(index));
+        handed_over.map_or(self.came(index), |at| (self.opened + *at).min(self.came(index)))
+    }
+
+    /// Who took a sample to its arrival, and from when on: the thread to which it was handed over,
+    /// or, of a sample that is only received, the task's own.
+    pub(crate) fn receiving(&self, index: usize) -> Option<(ThreadId, Instant<Monotonic>)> {
+        match (&self.receiver, self.origin) {
+            (Some(receiver), _) => Some((receiver.thread, self.done(index))),
+            (None, Origin::Received) => Some((self.thread, self.due(index))),
+            (None, Origin::Due(_) | Origin::Ready) => None,
+        }
     }
 
     /// The maximum difference between the time a timer was armed for and the due time.
@@ -69,8 +102,8 @@ impl ProbeTask {
                 | SleepMethod::IoUring
                 | SleepMethod::Itimer,
             ) => Nanos::from_millis(1),
-            // The events themselves gave the time.
-            Origin::Ready => Nanos::ZERO,
+            // The events themselves gave the time, or no timer of the thread is due.
+            Origin::Ready | Origin::Received => Nanos::ZERO,
         }
     }
 }

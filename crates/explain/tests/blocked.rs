@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tactus_explain::thread_time::{Ender, Inheritance, SleepReason, SleepRow};
 use tactus_explain::{Options, WaitExplanation, waits};
 use tactus_model::recording::{CallChains, EventSource, Recording};
-use tactus_model::time::{Instant, Nanos};
+use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{Keep, Options as RecordOptions, Recorder};
 use tactus_testing::{Need, compares_plants, require, skip};
@@ -269,8 +269,8 @@ fn keep(plant: &Plant<'_>, recording: &Recording, explained: &WaitExplanation) {
     const BEFORE: Nanos = Nanos::from_millis(20);
     const AFTER: Nanos = Nanos::from_micros(300);
     let began = recording.about.started + longest.from;
-    let from = Instant::from_nanos(began.as_nanos().saturating_sub(BEFORE.as_nanos()));
-    let cut = cut::cut(recording, from, began + longest.slept + longest.runqueue_wait + AFTER);
+    let cut =
+        cut::cut(recording, began - BEFORE, began + longest.slept + longest.runqueue_wait + AFTER);
     let golden = Golden::of(&subject(&mut cut.reader())).expect("the stretch is in it");
     std::fs::create_dir_all(folder()).expect("the checkout can be written");
     let json = serde_json::to_string_pretty(&golden).expect("it has no maps");

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use support::{check_sums, micros};
 use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_explain::machine::{Machine, Observer, Slice};
-use tactus_explain::{Options, Origin, ProbeTask, explain};
+use tactus_explain::{Options, Origin, ProbeTask, Receiver, explain};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{About, Dictionary, Event, EventKind, Lost, Recording, ThreadId};
 use tactus_model::sample::Sample;
@@ -38,6 +38,13 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
             })
             .collect()
     })
+}
+
+/// The second task hands its samples over, each in the middle of its time.
+fn receiver(thread: i32, samples: &[Sample]) -> Option<Receiver> {
+    let middle = |sample: &Sample| sample.due + Nanos::from_nanos(sample.latency().as_nanos() / 2);
+    let handed_over = samples.iter().map(middle).collect();
+    (thread == 2).then_some(Receiver { thread: ThreadId(3), handed_over })
 }
 
 fn losses() -> impl Strategy<Value = Vec<Lost>> {
@@ -75,6 +82,7 @@ proptest! {
             thread: ThreadId(thread),
             origin: Origin::Due(SleepMethod::Nanosleep),
             opened: micros(0),
+            receiver: receiver(thread, &samples),
             samples,
         };
         let options = Options { threshold: Nanos::from_micros(100), slowest, timelines: 3 };

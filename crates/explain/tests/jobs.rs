@@ -117,7 +117,7 @@ fn a_preempted_job_is_late_and_the_next_begins_when_it_is_done() {
 /// The number of microseconds that the thread of [`backlog`] takes for a job.
 const WORK: u64 = 7000;
 
-/// From 55 000 on, `audio` takes 7 ms for each of so many jobs, in which `hog` preempts it for 1 ms.
+/// From 55 000 on, `audio` takes 7 ms for each of `jobs` jobs, in which `hog` preempts it for 1 ms.
 fn backlog(jobs: u64) -> Recording {
     let (mut script, audio) = stage();
     let hog = script.thread("hog", 200, 20);

@@ -172,7 +172,8 @@ fn observe(
             .expect("a recording in memory cannot fail");
     let waits = found.names.pop().expect("the victim waited");
     let (opened, samples) = (recording.about.started, Vec::new());
-    let task = ProbeTask { task: 0, thread, origin: Origin::Ready, opened, samples };
+    let origin = Origin::Ready;
+    let task = ProbeTask { task: 0, thread, origin, opened, samples, receiver: None };
     let session = Session { recording, summary: recorded.summary, task };
     Some(Observed { session, jumps, waits })
 }

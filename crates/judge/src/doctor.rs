@@ -16,8 +16,7 @@ pub(crate) mod permission;
 pub(crate) mod scheduling;
 
 use tactus_model::facts::MachineFacts;
-use tactus_model::format::THIN_SPACE;
-use tactus_model::time::Nanos;
+use tactus_model::format;
 
 use crate::finding::share_fixes;
 pub use crate::finding::{Finding, State, worst};
@@ -50,7 +49,7 @@ pub fn against_recording(facts: &MachineFacts) -> Option<Finding> {
 /// Examines a machine by two readings of its facts: counters that run since boot are
 /// reported for the time between the readings.
 pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
-    let over = Nanos::from_nanos(after.taken.as_nanos().saturating_sub(before.taken.as_nanos()));
+    let over = after.taken - before.taken;
     let mut findings = examine(after);
     let between = [
         vec![cpu::steal_between(before, after, over)],
@@ -83,7 +82,7 @@ fn hypervisor(facts: &MachineFacts) -> Option<&str> {
 
 /// The percentage of a part in a whole that is not 0.
 fn percent(part: i64, whole: i64) -> String {
-    format!("{:.0}{THIN_SPACE}%", 100.0 * part as f64 / whole as f64)
+    format::whole_percent(part as f64 / whole as f64)
 }
 
 /// A command that changes the machine, which is impossible from inside a container.

@@ -241,8 +241,7 @@ pub struct TooFewSeeds {
     pub needed: u32,
 }
 
-/// Checks that a plan by [`plan`] has so many seeds that a difference in a single figure would
-/// be found.
+/// Checks that a plan by [`plan`] has enough seeds to find a difference in a single figure.
 ///
 /// # Errors
 /// It has too few.
@@ -499,11 +498,11 @@ const fn outcome(verdict: Verdict, options: &GateOptions) -> Outcome {
     }
 }
 
-/// A comparison in one line: `3 504 → 3 921 instructions (+11.9%): greater, 10 seeds, p < 0.001`.
+/// A comparison in one line: `3 504 → 3 921 instructions (+11.9 %): greater, 10 seeds, p < 0.001`.
 fn found(figure: &FigureComparison) -> String {
     let FigureComparison { baseline, kernel, adjusted_chance, verdict, .. } = figure;
     let unit = if figure.figure.is_in_instructions() { "instructions" } else { "times" };
-    let change = figure.change().map(|change| format!(" ({:+.1}%)", change * 100.0));
+    let change = figure.change().map(|change| format!(" ({})", format::signed_percent(change)));
     format!(
         "{} → {} {unit}{}: {}, {} seeds, {}",
         format::count(baseline.median.round() as u64),

@@ -5,10 +5,12 @@
 //! is fit for measurements, [`verdict`] whether the figures of a run are reliable,
 //! [`compare`] what differs between two runs, [`gate`] whether a run meets given demands,
 //! [`kernels`] whether one kernel is worse than another, [`purpose`] how often a
-//! deadline is missed, and [`need`] which reserve a periodic thread needs.
+//! deadline is missed, [`need`] which reserve a periodic thread needs, and [`costs`] what limits the
+//! costs of operations.
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod costs;
 pub mod doctor;
 mod finding;
 pub mod gate;

@@ -26,7 +26,7 @@ pub use trial::{Arm, ArmResult, Difference, LoadTrial, Trial, TrialWindow};
 pub struct Asked {
     /// The share of jobs that fit, 0 to 1.
     pub quantile: f64,
-    /// The confidence that as many fit, 0 to 1.
+    /// The confidence that this quantile fits, 0 to 1.
     pub confidence: f64,
     /// The share of the limit that is added to it.
     pub cushion: f64,
@@ -175,8 +175,8 @@ pub enum NoReserve {
     },
     /// The jobs need a whole CPU or more.
     #[error(
-        "its jobs use {:.0}{}% of a CPU, and a thread runs on one CPU at a time; reduce its work or divide it among threads",
-        share * 100.0, format::THIN_SPACE
+        "its jobs use {} of a CPU, and a thread runs on one CPU at a time; reduce its work or divide it among threads",
+        format::cpus(*share)
     )]
     Overload {
         /// The mean cost as a share of the period.
@@ -365,7 +365,7 @@ fn rounded_up(cost: Nanos) -> Nanos {
     Nanos::from_nanos(cost.as_nanos().div_ceil(step).saturating_mul(step))
 }
 
-/// The value of the last of so many digits.
+/// The value of the last of `digits` digits.
 fn digit_step(length: Nanos, digits: u32) -> u64 {
     let all = length.as_nanos().checked_ilog10().unwrap_or(0) + 1;
     10_u64.pow(all.saturating_sub(digits))

@@ -55,11 +55,17 @@ pub struct Compared {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Cause {
-    /// A part took more or less of the frames near the quantile than predicted. With the waits, these
-    /// amounts add up to the difference.
+    /// A part took longer or shorter in the frames near the quantile than predicted, where it was on
+    /// their path. With the waits and the other path, these amounts add up to the difference.
     Part {
         /// Its name.
         part: String,
+        /// By how much.
+        share: f64,
+    },
+    /// Another branch was the later one: a part was on the path of more or fewer frames. Of branches
+    /// that take equally long, these amounts cancel each other out.
+    Path {
         /// By how much.
         share: f64,
     },
@@ -188,6 +194,7 @@ impl Cause {
     pub const fn share(&self) -> f64 {
         match self {
             Self::Part { share, .. }
+            | Self::Path { share }
             | Self::Waiting { share }
             | Self::Dependence { share }
             | Self::Speed { share }
@@ -209,18 +216,23 @@ fn relative(one: Nanos, other: Nanos, whole: Nanos) -> f64 {
     (one.as_nanos() as f64 - other.as_nanos() as f64) / whole.as_nanos().max(1) as f64
 }
 
-/// How much more of the frames near the median, or else near the 99th percentile, each part took than
-/// predicted, as shares of `whole`.
+/// How much longer than predicted each part took of the frames near the median, or else near the 99th
+/// percentile, as shares of `whole`.
 fn shares(predicted: &Parts, measured: &Parts, quantile: f64, whole: Nanos) -> Vec<Cause> {
     let is_median = quantile == 0.5;
     let [before, then] = [predicted, measured].map(|parts| parts.waiting[usize::from(!is_median)]);
     let waiting = Cause::Waiting { share: relative(then, before, whole) };
+    let whole = whole.as_nanos().max(1) as f64;
+    let mut path = 0.0;
     let parts = predicted.parts.iter().zip(&measured.parts).map(|(predicted, measured)| {
-        let [before, then] =
-            [predicted, measured].map(|part| if is_median { part.of_median } else { part.of_p99 });
-        Cause::Part { part: measured.name.clone(), share: relative(then, before, whole) }
+        let [before, then] = [predicted, measured].map(|part| part.on_path(is_median));
+        let [own, of_path] = before.differences(then);
+        path += of_path / whole;
+        Cause::Part { part: measured.name.clone(), share: own / whole }
     });
-    parts.chain([waiting]).collect()
+    let mut causes: Vec<Cause> = parts.collect();
+    causes.extend([Cause::Path { share: path }, waiting]);
+    causes
 }
 
 fn frames_of(rounds: &[&Dissected]) -> usize {
@@ -268,6 +280,7 @@ fn independent(graph: &Graph, samples: &[Samples], seed: u64) -> Sorted {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::predict::PartFigures;
 
     /// Frames of the line in which control takes `control(n)` µs and all other parts 10 µs.
     fn measured(control: impl Fn(u64) -> u64) -> Measured {
@@ -374,6 +387,35 @@ mod tests {
         let Cause::Part { part, share } = &found.p99_causes[0] else { panic!("{found:?}") };
         assert_eq!(part, "control");
         assert!((share - 500.0 / 650.0).abs() < 1e-9, "{share}");
+    }
+
+    /// Two branches that take equally long: which one is later differs, and that cancels out.
+    #[test]
+    fn equal_branches_are_not_causes() {
+        let part = |name: &str, time: u64, share: f64| PartFigures {
+            name: name.to_owned(),
+            of_median: Nanos::from_micros(time),
+            on_path: [share, 0.0],
+            ..PartFigures::default()
+        };
+        let parts = |left: [f64; 2], right: [f64; 2]| Parts {
+            parts: vec![
+                part("left", left[0] as u64, left[1]),
+                part("right", right[0] as u64, right[1]),
+            ],
+            ..Parts::default()
+        };
+        let predicted = parts([750.0, 0.75], [250.0, 0.25]);
+        let check = |measured: Parts, expected: [f64; 3]| {
+            let causes = shares(&predicted, &measured, 0.5, Nanos::from_millis(1));
+            let found: Vec<f64> = causes.iter().map(Cause::share).collect();
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-9, "{causes:?}");
+            }
+        };
+        check(parts([250.0, 0.25], [750.0, 0.75]), [0.0, 0.0, 0.0]);
+        // A branch that takes twice as long is always the later one.
+        check(parts([0.0, 0.0], [2000.0, 1.0]), [0.0, 0.625, 0.375]);
     }
 
     #[test]

@@ -33,10 +33,37 @@ pub(crate) struct Dissected {
 }
 
 /// The mean of the paths of some frames.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Path {
-    pub(crate) parts: Vec<Nanos>,
+    pub(crate) parts: Vec<OnPath>,
     pub(crate) waiting: Nanos,
+}
+
+/// What a part contributes to the paths of some frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OnPath {
+    /// Its mean time in these frames; none in a frame whose path it is not on.
+    pub(crate) time: Nanos,
+    /// The share of these frames whose path it is on.
+    pub(crate) share: f64,
+}
+
+impl OnPath {
+    /// Its mean time in the frames whose path it is on; `None` if there are none.
+    fn each(self) -> Option<f64> {
+        (self.share > 0.0).then(|| self.time.as_nanos() as f64 / self.share)
+    }
+
+    /// Divides the difference of `then` to this, in nanoseconds, into that of its duration and that of
+    /// how often it is on the path. Of two branches that take equally long, either can be the later one:
+    /// that is no difference of their durations.
+    pub(crate) fn differences(self, then: Self) -> [f64; 2] {
+        let all = then.time.as_nanos() as f64 - self.time.as_nanos() as f64;
+        let durations = self.each().zip(then.each());
+        let own =
+            durations.map_or(0.0, |(one, other)| self.share.midpoint(then.share) * (other - one));
+        [own, all - own]
+    }
 }
 
 /// What made a stage begin.
@@ -136,11 +163,15 @@ pub(crate) fn path_at(rounds: &[&Dissected], quantile: f64) -> Path {
     let near = frames.get(first..at(quantile + reach).max(first + 1)).unwrap_or_default();
     let entries = near.first().map_or(0, |(_, path)| path.len());
     let mean = |entry: usize| {
-        let sum: u64 = near.iter().map(|(_, path)| path[entry].as_nanos()).sum();
-        Nanos::from_nanos(sum / near.len().max(1) as u64)
+        let times = || near.iter().map(|(_, path)| path[entry].as_nanos());
+        let frames = near.len().max(1);
+        OnPath {
+            time: Nanos::from_nanos(times().sum::<u64>() / frames as u64),
+            share: times().filter(|time| *time > 0).count() as f64 / frames as f64,
+        }
     };
-    let mut parts: Vec<Nanos> = (0..entries).map(mean).collect();
-    let waiting = parts.pop().unwrap_or_default();
+    let mut parts: Vec<OnPath> = (0..entries).map(mean).collect();
+    let waiting = parts.pop().unwrap_or_default().time;
     Path { parts, waiting }
 }
 
@@ -165,11 +196,12 @@ mod tests {
         let found = Dissected::of(&graph, [&frame[..]]);
         assert_eq!(micros(&found.times), [440]);
         let path = path_at(&[&found], 0.5);
-        let sum: Nanos = path.parts.iter().copied().sum();
+        let sum: Nanos = path.parts.iter().map(|part| part.time).sum();
         assert_eq!((micros(&[sum, path.waiting])), [440, 0]);
         let names: Vec<String> =
             graph.parts().into_iter().map(|part| graph.name_of(part)).collect();
-        let of = |name: &str| path.parts[names.iter().position(|known| known == name).unwrap()];
+        let of =
+            |name: &str| path.parts[names.iter().position(|known| known == name).unwrap()].time;
         let named = ["wake-up of read", "read", "left", "read to right", "right", "right to join"];
         assert_eq!(micros(&named.map(of)), [10, 90, 0, 20, 300, 5]);
     }
@@ -188,7 +220,7 @@ mod tests {
         let found = Dissected::of(&graph, frames.iter().map(|frame| &frame[..]));
         // The data of frame n wait for 200 n − 100 + 120 µs: a period from frame 5 on.
         let path = path_at(&[&found], 0.99);
-        let sum = path.parts.iter().copied().sum::<Nanos>() + path.waiting;
+        let sum = path.parts.iter().map(|part| part.time).sum::<Nanos>() + path.waiting;
         assert_eq!(sum, *found.times.last().unwrap());
         assert!(path.waiting > graph.period);
         assert!((found.behind() - 0.4).abs() < 0.11, "{}", found.behind());

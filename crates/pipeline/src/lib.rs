@@ -22,6 +22,7 @@ pub mod shipped;
 pub mod simulate;
 mod source;
 mod steps;
+pub mod warnings;
 
 #[cfg(test)]
 #[path = "../fixtures/graphs.rs"]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
-use crate::dissect::{Dissected, Path, path_at};
+use crate::dissect::{Dissected, OnPath, Path, path_at};
 use crate::draws::{Drawing, Durations, Samples};
 use crate::estimate::{Chance, Estimate, QUANTILES, Sorted, chance, quantiles};
 use crate::graph::{Graph, Part};
@@ -12,6 +12,8 @@ use crate::simulate::simulate;
 
 /// The frames of the main simulation.
 const FRAMES: usize = 10_000;
+/// The fewest occurrences of a part whose 99th percentile is more than the longest.
+const OCCURRENCES_MIN: usize = 100;
 /// The repetitions that give the intervals, and the frames of each.
 const REPETITIONS: usize = 100;
 const FRAMES_REPEATED: usize = 2_000;
@@ -23,8 +25,8 @@ pub struct Prediction {
     pub frames: usize,
     /// The seed of the draws.
     pub seed: u64,
-    /// The samples of the part that has the fewest: rarer events than 1 in as many are not in the
-    /// prediction.
+    /// The samples of the part that has the fewest: events rarer than 1 in this number are not in
+    /// the prediction.
     pub samples: usize,
     /// The rounds in which they were measured.
     pub rounds: usize,
@@ -45,24 +47,29 @@ pub struct Prediction {
 }
 
 /// A part of a frame's time, predicted or measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PartFigures {
     /// Its name.
     pub name: String,
+    /// How often it occurred: a hand-over counts in the frames in which it was the last to come.
+    pub count: usize,
     /// Its median.
     pub median: Nanos,
-    /// Its 99th percentile.
-    pub p99: Nanos,
+    /// Its 99th percentile; `None` if no occurrence is expected beyond it.
+    pub p99: Option<Nanos>,
     /// Its longest.
     pub max: Nanos,
     /// Its mean share of the frames near the median, where it lies on their path.
     pub of_median: Nanos,
     /// The same of the frames near the 99th percentile.
     pub of_p99: Nanos,
+    /// The share of the frames near the median whose path it lies on, and of those near the 99th
+    /// percentile.
+    pub on_path: [f64; 2],
 }
 
 /// The parts of frames.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Parts {
     /// The parts, in the order of [`Graph::parts`].
     pub parts: Vec<PartFigures>,
@@ -232,21 +239,36 @@ fn idle_max(graph: &Graph, usual: usize, samples: &[Samples]) -> Nanos {
     Nanos::from_nanos((short * long).sqrt() as u64)
 }
 
+impl PartFigures {
+    /// What it contributes to the frames near the median, or else near the 99th percentile.
+    pub(crate) fn on_path(&self, is_median: bool) -> OnPath {
+        let [of_median, of_p99] = self.on_path;
+        match is_median {
+            true => OnPath { time: self.of_median, share: of_median },
+            false => OnPath { time: self.of_p99, share: of_p99 },
+        }
+    }
+}
+
 impl Parts {
     /// The figures of rounds of frames.
     pub(crate) fn of(graph: &Graph, rounds: &[&Dissected]) -> Self {
         let [median, p99] = [0.5, 0.99].map(|quantile| path_at(rounds, quantile));
         let figures = |(number, part): (usize, Part)| {
             let occurrences = rounds.iter().filter_map(|round| round.parts.get(number));
-            let sorted = Sorted::of(occurrences.flatten().copied());
-            let share = |path: &Path| path.parts.get(number).copied().unwrap_or_default();
+            let occurrences: Vec<Nanos> = occurrences.flatten().copied().collect();
+            let count = occurrences.len();
+            let sorted = Sorted::of(occurrences);
+            let on_path = |path: &Path| path.parts.get(number).copied().unwrap_or_default();
             PartFigures {
                 name: graph.name_of(part),
+                count,
                 median: sorted.quantile(0.5),
-                p99: sorted.quantile(0.99),
+                p99: (count >= OCCURRENCES_MIN).then(|| sorted.quantile(0.99)),
                 max: sorted.quantile(1.0),
-                of_median: share(&median),
-                of_p99: share(&p99),
+                of_median: on_path(&median).time,
+                of_p99: on_path(&p99).time,
+                on_path: [&median, &p99].map(|path| on_path(path).share),
             }
         };
         let parts = graph.parts().into_iter().enumerate().map(figures).collect();

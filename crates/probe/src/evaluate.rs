@@ -2,15 +2,14 @@
 
 use tactus_model::interrupted::Dirt;
 use tactus_model::result::{
-    Accounting, Batch, ByDirt, ClockFindings, Granted, Histogram, MessageFindings, OfDirt,
-    TaskResult, TaskUsage, TimerInterrupts,
+    Accounting, ByDirt, Granted, Histogram, OfDirt, TaskResult, TaskUsage, TimerInterrupts,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 use tactus_stats::summary::{SampleSummary, summarise};
 
-use crate::facility::Course;
+use crate::apparatus::Measured;
 use crate::schedule::Schedule;
 use crate::timer::TakenSamples;
 
@@ -19,7 +18,7 @@ pub(crate) const BLOCK_SAMPLES: usize = 1_000_000;
 
 /// What is known about a task besides its samples.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// The task's number.
     pub task: u32,
     /// The CPU that was requested for it.
@@ -30,42 +29,57 @@ pub struct Found {
     pub usage: TaskUsage,
     /// The duration of its window.
     pub window: Nanos,
-    /// Its CPU time in each interval, if it was measured.
-    pub use_over_time: Vec<Nanos>,
-    /// The batches of its operation, if it measured one.
-    pub batches: Vec<Batch>,
-    /// What the readings of its clock showed, if it measured one.
-    pub clock: Option<ClockFindings>,
     /// The clock interrupts of its CPU, if they were counted.
     pub timer_interrupts: Option<TimerInterrupts>,
-    /// What its messages showed, if it delivered any.
-    pub messages: Option<MessageFindings>,
     /// The dirt of the caches that its events found, if a program prepared them.
     pub dirt: Dirt,
 }
 
-/// Evaluates samples; `course` is the course by which they were taken, from when the task was
-/// ready.
-pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) -> TaskResult {
+/// What was due in a window, from when its task was ready.
+#[derive(Clone, Debug)]
+pub(crate) enum Due {
+    /// Wakeups: those without a sample follow from the schedule.
+    Wakeups(Schedule),
+    /// This number of frames, bursts or messages; the missed ones were kept apart.
+    Counted(u64),
+    /// Nothing: what began was intended.
+    Nothing,
+}
+
+impl Due {
+    /// How many samples were intended. Due times are counted independently of the samples, so that
+    /// the sum checks the loop.
+    fn intended(&self, taken: &TakenSamples) -> u64 {
+        match self {
+            Self::Wakeups(schedule) => schedule.remaining(),
+            Self::Counted(count) => *count,
+            Self::Nothing => taken.samples.len() as u64 + taken.dropped,
+        }
+    }
+}
+
+/// Evaluates what was measured of what was `due`.
+pub(crate) fn task_result(found: Found, due: Due, measured: Measured) -> TaskResult {
+    let taken = &measured.taken;
     let pinned = found.granted.cpus.iter().eq([found.cpu]);
     let SampleSummary { blocks, series, scope, worst } = summarise(&taken.samples, found.window);
     TaskResult {
         task: found.task,
         cpu: pinned.then_some(found.cpu),
         granted: found.granted,
-        accounting: accounting(course.intended(taken), taken),
+        accounting: accounting(due.intended(taken), taken),
         blocks,
-        missed_latencies: missed_latencies(course, taken),
+        missed_latencies: missed_latencies(due, taken),
         series,
         scope,
         worst,
         usage: found.usage,
-        use_over_time: found.use_over_time,
-        batches: found.batches,
         timer_interrupts: found.timer_interrupts,
-        clock: found.clock.map(Box::new),
-        messages: found.messages.map(Box::new),
         by_dirt: by_dirt(found.dirt, taken).map(Box::new),
+        use_over_time: measured.use_over_time,
+        batches: measured.batches,
+        clock: measured.clock.map(Box::new),
+        messages: measured.messages.map(Box::new),
     }
 }
 
@@ -101,16 +115,13 @@ fn by_dirt(dirt: Dirt, taken: &TakenSamples) -> Option<ByDirt> {
     Some(ByDirt { kinds: kinds.collect(), unprepared })
 }
 
-fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
+fn missed_latencies(due: Due, taken: &TakenSamples) -> Histogram {
     let mut histogram = LatencyHistogram::new();
     let mut keep = |missed: Sample| histogram.record(missed.latency());
-    match course {
-        Course::Wakeups(schedule) => missed_samples(schedule, taken).for_each(keep),
-        Course::Frames(_) | Course::Bursts(_) | Course::Messages(_) => {
-            taken.skipped.iter().copied().for_each(&mut keep)
-        }
-        // Nothing is due, so nothing is missed.
-        Course::Sorts(_) | Course::Operations(_) => {}
+    match due {
+        Due::Wakeups(schedule) => missed_samples(schedule, taken).for_each(keep),
+        Due::Counted(_) => taken.skipped.iter().copied().for_each(&mut keep),
+        Due::Nothing => {}
     }
     histogram.to_record()
 }

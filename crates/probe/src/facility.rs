@@ -5,109 +5,33 @@
 
 use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::ProbeCost;
-use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Nanos, Realtime, Tai};
+use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Realtime, Tai};
 use tactus_sys::sleep::{
     Alarm, Futex, IoUring, Itimer, KernelHandler, Nanosleep, NanosleepRelative, PosixTimer, Ppoll,
     SignalHandler, Sleeper, Timerfd,
 };
 use tactus_sys::{SysError, clock};
 
+use crate::apparatus::{Apparatus, Destination, Evaluation, Measured};
 use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
 use crate::interrupted::Preparing;
 use crate::live::RingWriter;
-use crate::midi::{self, MidiError};
-use crate::net::{Bursts, NetError, Sent, Site};
-use crate::operations::{Bench, Repeated, Repetition, ShortestSleeps, Unmeasurable};
+use crate::operations::ShortestSleeps;
 use crate::schedule::Schedule;
-use crate::sort::{Sorts, sort_repeatedly};
-use crate::timer::{Rest, SampleMemory, TakenSamples, keep_measuring, measure};
+use crate::sort::sort_repeatedly;
+use crate::task::Unable;
+use crate::timer::{Rest, SampleMemory, TakenSamples, Tally, keep_measuring, measure};
 use crate::work::{Computing, Pace, Share};
-
-/// What a task does in its window.
-#[derive(Clone, Debug)]
-pub(crate) enum Course {
-    /// Wakes at the due times of a schedule.
-    Wakeups(Schedule),
-    /// Plays frames.
-    Frames(Player),
-    /// Sorts repeatedly.
-    Sorts(Sorts),
-    /// Sends bursts of packets.
-    Bursts(Bursts),
-    /// Repeats an operation.
-    Operations(Repetition),
-    /// Delivers messages at the due times of a schedule.
-    Messages(Schedule),
-}
-
-impl Course {
-    /// Passes over the due times before a task is ready to sleep for the first, `late` after its
-    /// window opened. Frames decide themselves what is too late, and where nothing is due nothing is.
-    pub(crate) fn pass_until_ready(&mut self, late: Nanos) {
-        if let (Self::Wakeups(schedule), true) = (self, late > Nanos::ZERO) {
-            schedule.skip_until(late);
-        }
-    }
-
-    /// The most samples there can be: one for each due time, or as many as the fastest machine can
-    /// do.
-    pub(crate) fn at_most(&self) -> u64 {
-        match self {
-            Self::Wakeups(schedule) | Self::Messages(schedule) => schedule.remaining(),
-            Self::Frames(player) => player.intended(),
-            Self::Sorts(sorts) => sorts.at_most(),
-            Self::Bursts(bursts) => bursts.count(),
-            Self::Operations(repetition) => repetition.at_most(),
-        }
-    }
-
-    /// How many samples were intended. Due times are counted independently of the samples, so
-    /// that the sum checks the loop; what began without a due time was intended.
-    pub(crate) fn intended(&self, taken: &TakenSamples) -> u64 {
-        match self {
-            Self::Wakeups(_) | Self::Frames(_) | Self::Bursts(_) | Self::Messages(_) => {
-                self.at_most()
-            }
-            Self::Sorts(_) | Self::Operations(_) => taken.samples.len() as u64 + taken.dropped,
-        }
-    }
-}
 
 /// A timer facility of the calling thread, ready to measure.
 ///
 /// Instants are plain nanoseconds of the probe's clock here, because a task and the process
 /// that starts it agree on the clock beforehand.
 pub(crate) trait Facility {
-    /// Runs the measured loop of `course`.
-    fn measure(
-        &mut self,
-        course: Course,
-        start: u64,
-        memory: SampleMemory,
-    ) -> Result<TakenSamples, SysError>;
-
-    /// Runs the measured loop; its samples go into `ring`, where a viewer reads them meanwhile.
-    fn measure_live(
-        &mut self,
-        schedule: Schedule,
-        start: u64,
-        ring: &mut RingWriter,
-    ) -> Result<(), SysError>;
-
-    /// Sends the bursts of `site` in a window that opens at `start`.
-    fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError>;
-
-    /// Delivers the messages that were announced to `site`.
-    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), MidiError>;
-
-    /// Repeats the operation of `bench` in a window that opens at `start`.
-    fn repeat(
-        &mut self,
-        bench: &mut Bench,
-        start: u64,
-        memory: SampleMemory,
-    ) -> Result<Repeated, Unmeasurable>;
+    /// Runs the measured loop of `apparatus` in a window that opens at `start`. Returns what
+    /// evaluates it.
+    fn perform(&mut self, apparatus: Apparatus, start: u64) -> Result<Evaluation, Unable>;
 
     /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
@@ -197,67 +121,33 @@ struct Loop<C, S> {
     clock: std::marker::PhantomData<C>,
 }
 
-impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
-    fn measure(
+impl<C: Clock, S: Sleeper<C>> Loop<C, S> {
+    fn wake(
         &mut self,
-        course: Course,
-        start: u64,
+        schedule: Schedule,
+        start: Instant<C>,
         memory: SampleMemory,
     ) -> Result<TakenSamples, SysError> {
-        let start = Instant::<C>::from_nanos(start);
         let sleeper = &mut self.sleeper;
-        match (course, &mut self.between) {
-            (Course::Wakeups(schedule), Acting::Sharing(share)) => {
-                measure(sleeper, share, schedule, start, memory)
-            }
-            (Course::Wakeups(schedule), Acting::Preparing(preparing)) => {
+        match &mut self.between {
+            Acting::Sharing(share) => measure(sleeper, share, schedule, start, memory),
+            Acting::Preparing(preparing) => {
                 preparing.begin(start.as_nanos());
                 let taken = measure(sleeper, preparing, schedule, start, memory)?;
                 Ok(TakenSamples { passes: preparing.passes(), ..taken })
             }
-            (Course::Wakeups(schedule), Acting::Resting) => {
-                measure(sleeper, &mut Rest, schedule, start, memory)
-            }
-            (Course::Frames(player), Acting::Sharing(share)) => {
-                play(sleeper, share, &player, start, memory)
-            }
-            (Course::Frames(player), _) => play(sleeper, &mut Rest, &player, start, memory),
-            (Course::Sorts(sorts), _) => sort_repeatedly(sorts, start, memory),
-            // A sender needs a path: see `Self::send`.
-            (Course::Bursts(_), _) => Err(SysError::new("sendto", tactus_sys::Errno::DESTADDRREQ)),
-            // An output thread needs a line: see `Self::deliver`.
-            (Course::Messages(_), _) => Err(SysError::new("write", tactus_sys::Errno::NOTCONN)),
-            // An operation needs a bench: see `Self::repeat`.
-            (Course::Operations(_), _) => Err(SysError::new("getppid", tactus_sys::Errno::NOSYS)),
+            Acting::Resting => measure(sleeper, &mut Rest, schedule, start, memory),
         }
     }
 
-    fn send(&mut self, site: &mut Site, start: u64) -> Result<Sent, NetError> {
-        site.send::<C>(&mut self.sleeper, Instant::from_nanos(start))
-    }
-
-    fn deliver(&mut self, site: &mut midi::Site) -> Result<(), MidiError> {
-        site.deliver::<C>(&mut self.sleeper)
-    }
-
-    fn repeat(
-        &mut self,
-        bench: &mut Bench,
-        start: u64,
-        memory: SampleMemory,
-    ) -> Result<Repeated, Unmeasurable> {
-        let mut sleeps = ShortestSleeps::by(&mut self.sleeper);
-        bench.measure::<C>(Instant::from_nanos(start), memory, &mut sleeps)
-    }
-
-    fn measure_live(
+    /// Wakes like [`Self::wake`]; a viewer reads the samples from `ring` meanwhile.
+    fn wake_live(
         &mut self,
         schedule: Schedule,
-        start: u64,
-        ring: &mut RingWriter,
-    ) -> Result<(), SysError> {
-        let start = Instant::<C>::from_nanos(start);
-        let sleeper = &mut self.sleeper;
+        start: Instant<C>,
+        mut ring: RingWriter,
+    ) -> Result<Tally, SysError> {
+        let (sleeper, ring) = (&mut self.sleeper, &mut ring);
         match &mut self.between {
             Acting::Sharing(share) => keep_measuring(sleeper, share, schedule, start, ring),
             Acting::Preparing(preparing) => {
@@ -266,7 +156,61 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
             }
             Acting::Resting => keep_measuring(sleeper, &mut Rest, schedule, start, ring),
         }
-        .map(drop)
+    }
+
+    fn play(
+        &mut self,
+        player: &Player,
+        start: Instant<C>,
+        memory: SampleMemory,
+    ) -> Result<TakenSamples, SysError> {
+        match &mut self.between {
+            Acting::Sharing(share) => play(&mut self.sleeper, share, player, start, memory),
+            _ => play(&mut self.sleeper, &mut Rest, player, start, memory),
+        }
+    }
+}
+
+/// The evaluation of what needs none.
+fn at_once(measured: impl Into<Measured>) -> Evaluation {
+    let measured = measured.into();
+    Box::new(move || Ok(Some(measured)))
+}
+
+impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
+    fn perform(&mut self, apparatus: Apparatus, at: u64) -> Result<Evaluation, Unable> {
+        let start = Instant::<C>::from_nanos(at);
+        Ok(match apparatus {
+            Apparatus::Wakeups { schedule, kept: Destination::Memory(memory) } => {
+                at_once(self.wake(schedule, start, memory)?)
+            }
+            Apparatus::Wakeups { schedule, kept: Destination::Ring(ring) } => {
+                self.wake_live(schedule, start, ring)?;
+                Box::new(|| Ok(None))
+            }
+            Apparatus::Frames { player, memory } => {
+                let taken = self.play(&player, start, memory)?;
+                Box::new(move || Ok(Some(player.judged(taken).into())))
+            }
+            Apparatus::Sorts { sorts, memory } => at_once(sort_repeatedly(sorts, start, memory)?),
+            Apparatus::Bursts(mut site) => {
+                let sent = site.send::<C>(&mut self.sleeper, start)?;
+                Box::new(move || Ok(Some(site.delivered(sent, at)?)))
+            }
+            Apparatus::Operation { mut bench, memory } => {
+                let mut sleeps = ShortestSleeps::by(&mut self.sleeper);
+                let measured = bench.measure::<C>(start, memory, &mut sleeps)?;
+                Box::new(move || {
+                    // Its partner, which sleeps, ends only now.
+                    drop(bench);
+                    Ok(Some(measured))
+                })
+            }
+            Apparatus::Messages { mut port, .. } => {
+                port.deliver::<C>(&mut self.sleeper)?;
+                Box::new(move || Ok(port.received()?))
+            }
+        })
     }
 
     fn sleep_until(&self, instant: u64) -> Result<(), SysError> {

@@ -2,16 +2,18 @@
 //!
 //! [`run()`] measures one cell: it starts the tasks on each CPU, lets each prepare itself as the
 //! [policy](tactus_model::policy) requests, waits until all are ready, sends them a common
-//! start time, and evaluates their samples after the window has closed. There are five probes.
+//! start time, and evaluates their samples after the window has closed. There are six probes.
 //! The tasks of the timer probe sleep until a due time and record when they wake; the tasks of
 //! the frames probe are players; the tasks of the sort probe compute; the task of the net probe
-//! sends packets; the task of the cost probe repeats an operation.
+//! sends packets; the task of the cost probe repeats an operation; the task of the MIDI probe delivers
+//! messages at their due times.
 //!
 //! The parts, in the order of the data path: [`schedule`] computes when wakeups are due,
 //! [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_prepare`] prepares the thread
 //! in which they run, and [`evaluate`] turns samples into a result.
 #![forbid(unsafe_code)]
 
+mod apparatus;
 mod cost;
 mod crew;
 mod error;

@@ -18,16 +18,16 @@
 mod client;
 mod judge;
 mod library;
+mod port;
 mod receiver;
 mod server;
-mod site;
 
 use tactus_delivery::item::Moment;
 use tactus_midi::message::Short;
 use tactus_model::time::Nanos;
 use tactus_sys::SysError;
 
-pub(crate) use site::Site;
+pub(crate) use port::Port;
 
 use crate::schedule::Schedule;
 

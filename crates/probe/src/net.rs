@@ -19,7 +19,7 @@ use tactus_sys::sleep::Sleeper;
 
 pub(crate) use outgoing::{NetError, Outgoing};
 pub use relay::relay_main;
-pub(crate) use site::Site;
+pub(crate) use site::SenderSite;
 
 use crate::timer::TakenSamples;
 use crate::work::{Pace, compute};

@@ -15,7 +15,7 @@ mod trap;
 use std::path::PathBuf;
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{CostProbe, Operation as Word, Pages, ReadClock};
+use tactus_model::cost::{CostProbe, Operation, Pages, ReadClock};
 use tactus_model::cpus::CpuList;
 use tactus_model::result::ClockFindings;
 use tactus_model::time::Nanos;
@@ -24,15 +24,15 @@ use tactus_sys::fork::Halt;
 use tactus_sys::scheduling_record::Seat;
 use tactus_sys::{Errno, SysError};
 
+pub(crate) use self::bench::Bench;
 pub use self::bench::system_call_ns;
-pub(crate) use self::bench::{Bench, Repeated, Repetition};
 pub(crate) use self::clocks::ShortestSleeps;
 pub(crate) use self::site::Site;
 
 /// An operation that can be repeated.
 ///
 /// It has taken its memory and started its partner before the window opens.
-pub(crate) trait Operation {
+pub(crate) trait Repeatable {
     /// Does what must precede a batch and is not part of it.
     fn prepare_batch(&mut self) -> Result<(), Unmeasurable> {
         Ok(())
@@ -99,7 +99,7 @@ pub(crate) enum Unmeasurable {
     NoClock(ReadClock),
     /// The table of operations and the code of their families disagree.
     #[error("{0} is not an operation of this family")]
-    OtherFamily(Word),
+    OtherFamily(Operation),
     /// A stage of a pipeline has no facility to sleep by.
     #[error("clock-sleep measures the sleeps of a task; a stage cannot do it")]
     NoFacility,
@@ -118,7 +118,7 @@ pub(crate) enum Unmeasurable {
     #[error("the other process of {operation} failed: {errno}")]
     Partner {
         /// What it answers.
-        operation: Word,
+        operation: Operation,
         /// The error of its call.
         errno: Errno,
     },
@@ -207,7 +207,7 @@ impl Unmeasurable {
                  pages = \"normal\"",
             ),
             Self::NoMemory { .. } => Some("use a smaller size"),
-            Self::Partner { operation: Word::IpcProcessVmReadv, errno: Errno::PERM } => {
+            Self::Partner { operation: Operation::IpcProcessVmReadv, errno: Errno::PERM } => {
                 Some("run as root, or: sysctl -w kernel.yama.ptrace_scope=0")
             }
             Self::Partner { .. } | Self::PartnerHalted(_) => None,
@@ -251,49 +251,49 @@ pub(crate) fn open(
     site: &mut Site,
     cpu: u32,
     cpus: &CpuList,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     require_memory(cost)?;
     Ok(match cost.operation {
-        Word::Getppid => Box::new(trap::Getppid),
-        Word::ReadByte => Box::new(trap::ReadByte::open()?),
-        Word::Gettime => Box::new(trap::Gettime),
-        Word::GettimeSyscall => Box::new(trap::GettimeSyscall),
-        Word::Fault => Box::new(trap::Fault::open(cost)?),
-        Word::Pipe => switch::start(PipePair::new()?, cost, cpu, cpus)?,
-        Word::Futex => switch::start(FutexPair::new()?, cost, cpu, cpus)?,
-        Word::Eventfd => switch::start(EventfdPair::new()?, cost, cpu, cpus)?,
-        Word::Yield => switch::start(YieldPair::new()?, cost, cpu, cpus)?,
-        Word::MemoryRead
-        | Word::MemoryWrite
-        | Word::MemoryCopy
-        | Word::MemoryCopyUnaligned
-        | Word::MemoryCopyStreaming
-        | Word::FirstTouch
-        | Word::Recycled => memory::open(cost)?,
-        Word::IpcPipe
-        | Word::IpcVmsplice
-        | Word::IpcUnixStream
-        | Word::IpcUnixDatagram
-        | Word::IpcUnixSeqpacket
-        | Word::IpcTcp
-        | Word::IpcUdp
-        | Word::IpcMessageQueue
-        | Word::IpcMemfd
-        | Word::IpcProcessVmReadv
-        | Word::IpcSharedMemory
-        | Word::IpcSharedEventfd
-        | Word::IpcIoUring => ipc::open(cost, cpu, cpus)?,
-        Word::FileStdio
-        | Word::FileRead
-        | Word::FileMmap
-        | Word::FileMappedStdio
-        | Word::FileDirect
-        | Word::FileUring
-        | Word::FileUringDirect
-        | Word::FaultMajor => file::open(cost, site.file.as_ref().ok_or(NOT_PREPARED)?)?,
-        Word::ClockRead => Box::new(clocks::Readings::open(cost.read_clock, cpu, cpus)?),
-        Word::ClockSleep => return Err(Unmeasurable::NoFacility),
-        Word::DisplaySocket | Word::DisplayShared => {
+        Operation::Getppid => Box::new(trap::Getppid),
+        Operation::ReadByte => Box::new(trap::ReadByte::open()?),
+        Operation::Gettime => Box::new(trap::Gettime),
+        Operation::GettimeSyscall => Box::new(trap::GettimeSyscall),
+        Operation::Fault => Box::new(trap::Fault::open(cost)?),
+        Operation::Pipe => switch::start(PipePair::new()?, cost, cpu, cpus)?,
+        Operation::Futex => switch::start(FutexPair::new()?, cost, cpu, cpus)?,
+        Operation::Eventfd => switch::start(EventfdPair::new()?, cost, cpu, cpus)?,
+        Operation::Yield => switch::start(YieldPair::new()?, cost, cpu, cpus)?,
+        Operation::MemoryRead
+        | Operation::MemoryWrite
+        | Operation::MemoryCopy
+        | Operation::MemoryCopyUnaligned
+        | Operation::MemoryCopyStreaming
+        | Operation::FirstTouch
+        | Operation::Recycled => memory::open(cost)?,
+        Operation::IpcPipe
+        | Operation::IpcVmsplice
+        | Operation::IpcUnixStream
+        | Operation::IpcUnixDatagram
+        | Operation::IpcUnixSeqpacket
+        | Operation::IpcTcp
+        | Operation::IpcUdp
+        | Operation::IpcMessageQueue
+        | Operation::IpcMemfd
+        | Operation::IpcProcessVmReadv
+        | Operation::IpcSharedMemory
+        | Operation::IpcSharedEventfd
+        | Operation::IpcIoUring => ipc::open(cost, cpu, cpus)?,
+        Operation::FileStdio
+        | Operation::FileRead
+        | Operation::FileMmap
+        | Operation::FileMappedStdio
+        | Operation::FileDirect
+        | Operation::FileUring
+        | Operation::FileUringDirect
+        | Operation::FaultMajor => file::open(cost, site.file.as_ref().ok_or(NOT_PREPARED)?)?,
+        Operation::ClockRead => Box::new(clocks::Readings::open(cost.read_clock, cpu, cpus)?),
+        Operation::ClockSleep => return Err(Unmeasurable::NoFacility),
+        Operation::DisplaySocket | Operation::DisplayShared => {
             site.display.take().ok_or(NOT_PREPARED)?.open(cost)?
         }
     })
@@ -301,7 +301,7 @@ pub(crate) fn open(
 
 /// Does an operation this number of times. A failure that the end of the other process caused is
 /// reported as that.
-fn run(operation: &mut dyn Operation, times: u32) -> Result<(), Unmeasurable> {
+fn run(operation: &mut dyn Repeatable, times: u32) -> Result<(), Unmeasurable> {
     operation.run(times).map_err(|error| match operation.halt_of_others() {
         Some(halt) => Unmeasurable::PartnerHalted(halt),
         None => error.into(),

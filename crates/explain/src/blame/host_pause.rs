@@ -95,7 +95,7 @@ fn expiry_within(scene: &Scene<'_>, silence: &Silence) -> Option<Instant<Monoton
     let served = scene.log.between(just_before(silence.to, Nanos::ZERO), silence.to + PROOF_WITHIN);
     let overdue = served.overdue(silence.cpu).iter();
     overdue
-        .map(|overdue| Instant::from_nanos(overdue.served.as_nanos() - overdue.late.as_nanos()))
+        .map(|overdue| overdue.served - overdue.late)
         .filter(|expiry| *expiry < silence.to)
         .map(|expiry| expiry.max(silence.from))
         .min()
@@ -103,5 +103,5 @@ fn expiry_within(scene: &Scene<'_>, silence: &Silence) -> Option<Instant<Monoton
 
 /// The last instant that is more than `length` before another.
 fn just_before(at: Instant<Monotonic>, length: Nanos) -> Instant<Monotonic> {
-    Instant::from_nanos(at.as_nanos().saturating_sub(length.as_nanos() + 1))
+    at - length - Nanos::from_nanos(1)
 }

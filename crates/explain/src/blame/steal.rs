@@ -28,7 +28,7 @@ pub(super) fn stretches(
             .max_by_key(|(start, end)| *end - *start);
         let Some((start, end)) = longest.filter(|(start, end)| end > start) else { continue };
         let length = steal.amount.min(end - start);
-        stretches.push((Instant::from_nanos(end.as_nanos() - length.as_nanos()), end));
+        stretches.push((end - length, end));
     }
     stretches.sort_unstable();
     stretches

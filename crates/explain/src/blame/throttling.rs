@@ -263,8 +263,7 @@ impl<'a> Group<'a> {
     /// `renewed`; `None` if the events of that period are not kept.
     fn has_used_up(&self, scene: &Scene<'_>, renewed: Instant<Monotonic>) -> Option<bool> {
         let quotas = self.quotas.iter().map(|group| {
-            let start = renewed.as_nanos().saturating_sub(group.period.as_nanos());
-            let start = Instant::from_nanos(start);
+            let start = renewed - group.period;
             if start < scene.log.kept_from() {
                 return None;
             }

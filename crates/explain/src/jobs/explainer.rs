@@ -361,7 +361,7 @@ impl JobExplainer {
     /// Drops what happened before all jobs that are still open.
     fn forget(&mut self, names: &Dictionary) {
         let now = self.machine.now();
-        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(LOOKBACK.as_nanos()));
+        let earliest = now - LOOKBACK;
         let open = self.open.iter().map(|open| open.job.due);
         let current = self.threads.values().filter_map(|thread| Some(thread.job?.due));
         let needed = open.chain(current).min().unwrap_or(now);

@@ -15,7 +15,7 @@ use crate::symbol::source_name;
 
 /// Everything about a sleep from which its reason follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Evidence {
+struct Clues {
     chain: Option<ChainId>,
     errand: Errand,
     state: TaskState,
@@ -35,7 +35,7 @@ enum End {
     Other,
 }
 
-impl Evidence {
+impl Clues {
     fn of(absence: &Absence) -> Self {
         let end = match absence.waking.map(|waking| waking.by) {
             Some(Waker::Timer(fire)) => {
@@ -56,7 +56,7 @@ impl Evidence {
 /// Whether the thread's own timer ended an absence: it armed the timer, or the timer is one
 /// that only wakes the thread which sleeps on it.
 pub(super) fn ended_by_own_timer(absence: &Absence, names: &Dictionary) -> bool {
-    is_own_timer(Evidence::of(absence).end, names)
+    is_own_timer(Clues::of(absence).end, names)
 }
 
 /// `hrtimer_wakeup` belongs to the sleeper of an hrtimer (`kernel/time/hrtimer.c`),
@@ -74,21 +74,21 @@ fn is_own_timer(end: End, names: &Dictionary) -> bool {
 
 /// What the thread of an absence slept for.
 pub(crate) fn sleep(absence: &Absence, names: &Dictionary) -> Sleep {
-    classified(&Evidence::of(absence), names)
+    classified(&Clues::of(absence), names)
 }
 
-fn classified(evidence: &Evidence, names: &Dictionary) -> Sleep {
-    let frames = frames(evidence.chain, names);
-    let call = match evidence.errand.call {
+fn classified(clues: &Clues, names: &Dictionary) -> Sleep {
+    let frames = frames(clues.chain, names);
+    let call = match clues.errand.call {
         Some(Call::Sleeping(call)) => Some(call.word().to_owned()),
         Some(Call::Named(call, _)) => Some(names.name(call).to_owned()),
         None => frames.iter().rev().find_map(|frame| system_call(frame)).map(str::to_owned),
     };
-    let reason = match evidence.state.is_stopped() {
+    let reason = match clues.state.is_stopped() {
         true => SleepReason::Stopped,
-        false => from_chain(&frames).unwrap_or_else(|| without_chain(evidence, names)),
+        false => from_chain(&frames).unwrap_or_else(|| without_chain(clues, names)),
     };
-    let timed_out = reason.may_time_out() && is_own_timer(evidence.end, names);
+    let timed_out = reason.may_time_out() && is_own_timer(clues.end, names);
     let reason = if timed_out { SleepReason::Timer } else { reason };
     Sleep { reason, call }
 }
@@ -134,8 +134,8 @@ fn from_chain(frames: &[&str]) -> Option<SleepReason> {
 }
 
 /// The reason without a call chain.
-fn without_chain(evidence: &Evidence, names: &Dictionary) -> SleepReason {
-    let Evidence { errand, state, end, .. } = *evidence;
+fn without_chain(clues: &Clues, names: &Dictionary) -> SleepReason {
+    let Clues { errand, state, end, .. } = *clues;
     if errand.compacts {
         return SleepReason::Compaction;
     }
@@ -222,7 +222,7 @@ fn system_call(function: &str) -> Option<&str> {
 /// Classifies sleeps and remembers the result: a recording has few different chains.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Classifier {
-    known: HashMap<Evidence, SleepId>,
+    known: HashMap<Clues, SleepId>,
     sleeps: Vec<Sleep>,
     ids: HashMap<Sleep, SleepId>,
 }
@@ -237,11 +237,11 @@ impl Classifier {
     const KNOWN_MAX: usize = 1 << 20;
 
     pub(super) fn id(&mut self, absence: &Absence, names: &Dictionary) -> SleepId {
-        let evidence = Evidence::of(absence);
-        if let Some(id) = self.known.get(&evidence) {
+        let clues = Clues::of(absence);
+        if let Some(id) = self.known.get(&clues) {
             return *id;
         }
-        let sleep = classified(&evidence, names);
+        let sleep = classified(&clues, names);
         let id = match self.ids.get(&sleep) {
             Some(id) => *id,
             None => {
@@ -254,7 +254,7 @@ impl Classifier {
         if self.known.len() >= Self::KNOWN_MAX {
             self.known.clear();
         }
-        self.known.insert(evidence, id);
+        self.known.insert(clues, id);
         id
     }
 

@@ -194,8 +194,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             self.evidence.chains += u64::from(absence.left_chain.is_some());
         }
         // The waker inherits the priority of a thread just before that goes to sleep.
-        let from = absence.left_at.as_nanos().saturating_sub(INHERITED_BEFORE.as_nanos());
-        let log = self.log.since(Instant::from_nanos(from));
+        let log = self.log.since(absence.left_at - INHERITED_BEFORE);
         let scene = Scene { log, machine: &self.machine, names, late: None };
         let log_from = self.log.kept_from();
         let follow = Follow { started: self.started, log_from, options: self.options };
@@ -352,8 +351,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
                 since = absence.left_at;
             }
         }
-        let limit = now.as_nanos().saturating_sub(FOLLOWED_MAX.as_nanos());
-        since.max(Instant::from_nanos(limit))
+        since.max(now - FOLLOWED_MAX)
     }
 }
 

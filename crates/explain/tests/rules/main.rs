@@ -7,6 +7,7 @@ mod late_interrupt;
 mod missing_switch;
 mod observer;
 mod outcome;
+mod received;
 #[expect(dead_code, reason = "another test uses the rest")]
 #[path = "../support/mod.rs"]
 mod support;

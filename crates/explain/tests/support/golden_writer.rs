@@ -2,7 +2,7 @@
 
 use tactus_explain::{ExplainedSample, ProbeTask};
 use tactus_model::recording::{Event, EventKind};
-use tactus_model::time::{Instant, Nanos};
+use tactus_model::time::Nanos;
 
 use crate::cut::cut;
 use crate::golden::{Golden, folder};
@@ -23,7 +23,7 @@ pub fn keep(name: &str, session: &Session, explained: &ExplainedSample) {
             && matches!(event.kind, EventKind::Switch { prev, .. } if prev == task.thread)
     };
     let asleep = session.recording.events.iter().rev().find(left).map_or(due, |event| event.at);
-    let from = Instant::from_nanos(asleep.as_nanos().saturating_sub(1_000_000));
+    let from = asleep - Nanos::from_millis(1);
     let recording = cut(&session.recording, from, came + Nanos::from_millis(5));
     let golden = Golden { task, first: explained.parts[0].cause.clone() };
     let json = serde_json::to_string_pretty(&golden).expect("it has no maps");

@@ -174,8 +174,8 @@ pub fn record_sleeper(
     let mut recorded = recorder.stop()?;
     let recording =
         Recording::collect(&mut recorded.recording).expect("a new recording can be read");
-    let task =
-        ProbeTask { task: 0, thread, origin: Origin::Due(SleepMethod::Nanosleep), opened, samples };
+    let origin = Origin::Due(SleepMethod::Nanosleep);
+    let task = ProbeTask { task: 0, thread, origin, opened, samples, receiver: None };
     Ok(Session { recording, summary: recorded.summary, task })
 }
 

@@ -1,7 +1,8 @@
 //! A small language in which tests describe what happened on a simulated machine.
 
 use tactus_explain::{
-    ExplainedSample, Explanation, Options, Origin, ProbeTask, WitnessedSample, explain, witness,
+    ExplainedSample, Explanation, Options, Origin, ProbeTask, Receiver, WitnessedSample, explain,
+    witness,
 };
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
@@ -389,15 +390,43 @@ impl Script {
         samples: &[(u64, u64)],
     ) -> Explanation {
         self.end_after(samples);
+        self.explain_task(task_of(probe, sleep, samples))
+    }
+
+    /// Explains samples of `probe` with their due times, when it handed them over to `receiver`, and
+    /// when they arrived there.
+    pub fn explain_handed_over(
+        mut self,
+        probe: Thread,
+        receiver: Thread,
+        samples: &[(u64, u64, u64)],
+    ) -> Explanation {
+        let arrived: Vec<_> = samples.iter().map(|&(due, _, came)| (due, came)).collect();
+        self.end_after(&arrived);
+        let handed_over =
+            samples.iter().map(|&(_, handed, _)| Nanos::from_micros(handed)).collect();
+        let receiver = Some(Receiver { thread: ThreadId(receiver.id), handed_over });
+        let task = task_of(probe, SleepMethod::Nanosleep, &arrived);
+        self.explain_task(ProbeTask { receiver, ..task })
+    }
+
+    /// Explains samples that `receiver` got from threads that are not tasks.
+    pub fn explain_received(mut self, receiver: Thread, samples: &[(u64, u64)]) -> Explanation {
+        self.end_after(samples);
+        let task = task_of(receiver, SleepMethod::Nanosleep, samples);
+        self.explain_task(ProbeTask { origin: Origin::Received, ..task })
+    }
+
+    fn explain_task(self, task: ProbeTask) -> Explanation {
         let recording = self.into_recording();
-        let task = task_of(probe, sleep, samples);
+        let samples = task.samples.len() as u64;
         let explanation = explain(
             &mut recording.reader(),
             vec![task],
             Options { threshold: Nanos::from_micros(100), slowest: 20, timelines: 20 },
         )
         .expect("a recording in memory cannot fail");
-        check_sums(&explanation, samples.len() as u64);
+        check_sums(&explanation, samples);
         explanation
     }
 }
@@ -413,6 +442,7 @@ fn task_of(probe: Thread, sleep: SleepMethod, samples: &[(u64, u64)]) -> ProbeTa
         origin: Origin::Due(sleep),
         opened: micros(0),
         samples: samples.iter().map(sample).collect(),
+        receiver: None,
     }
 }
 

@@ -299,7 +299,7 @@ fn slack(facts: &MachineFacts) -> Finding {
         )
 }
 
-fn autogroup(facts: &MachineFacts) -> Finding {
+pub(crate) fn autogroup(facts: &MachineFacts) -> Finding {
     match facts.scheduling.autogroup {
         None => AUTOGROUP.unknown("sched_autogroup_enabled cannot be read"),
         Some(false) => AUTOGROUP.fine("off"),

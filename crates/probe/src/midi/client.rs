@@ -58,8 +58,7 @@ impl Client {
         self.keeps_receipts = keeps_receipts;
         for (sequence, due) in (0..).zip(messages.schedule) {
             let due = messages.start + due;
-            let from = due.as_nanos().saturating_sub(self.ahead.as_nanos());
-            let slept = Nanosleep.sleep_until(Moment::from_nanos(from));
+            let slept = Nanosleep.sleep_until(due - self.ahead);
             let is_possible = slept.is_ok_and(|now| now <= messages.until);
             if !is_possible || !self.submit(sequence, due) {
                 break;

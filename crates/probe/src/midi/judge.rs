@@ -2,9 +2,11 @@
 
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Receipt;
+use tactus_model::recording::ThreadId;
 use tactus_model::result::MessageFindings;
-use tactus_model::sample::Sample;
+use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::Nanos;
+use tactus_model::traced::HandedOver as Written;
 use tactus_stats::LatencyHistogram;
 
 use super::Messages;
@@ -13,23 +15,27 @@ use super::receiver::Received;
 use crate::timer::TakenSamples;
 
 /// The samples of a window, and what else its messages showed. Messages that did not arrive are late
-/// at least until `ended`, when delivering ended.
+/// at least until `ended`, when delivering ended. `stamped_by` is the receiver, if the measured thread
+/// writes the messages.
 pub(super) fn judged(
     messages: &Messages,
     received: Received,
     handed_over: &HandedOver,
+    stamped_by: Option<ThreadId>,
     ended: Moment,
 ) -> (TakenSamples, MessageFindings) {
     let Received { samples, dropped } = received;
     let ended = ended - messages.start;
     let intended = messages.schedule.remaining();
     let missed = intended - samples.len() as u64 - dropped;
-    let [output, receiver] = parts(messages.start, &samples, &handed_over.receipts);
+    let Parts { output, receiver, written } =
+        Parts::of(messages.start, &samples, &handed_over.receipts);
     let findings = MessageFindings {
         intervals: intervals(&samples).to_record(),
         output: output.to_record(),
         receiver: receiver.to_record(),
         handed_over_late: handed_over.late,
+        written: stamped_by.and_then(|receiver| handed(receiver, &written)),
     };
     // What followed the last sample is unknown if samples were dropped.
     let skipped = if dropped == 0 { lost(messages, &samples, ended) } else { Vec::new() };
@@ -48,22 +54,40 @@ fn intervals(samples: &[Sample]) -> LatencyHistogram {
     samples.windows(2).map(|pair| pair[1].came.saturating_sub(pair[0].came)).collect()
 }
 
-/// How long messages took from their due time to the beginning of the call that wrote them, and from
-/// there to the receiver's stamp.
-fn parts(start: Moment, samples: &[Sample], receipts: &[Receipt]) -> [LatencyHistogram; 2] {
-    let mut receipts = receipts.iter().peekable();
-    let [mut output, mut receiver] = [(); 2].map(|()| LatencyHistogram::new());
-    for Sample { due, came } in samples {
-        let (due, came) = (start + *due, start + *came);
-        // Both are in the order of due times.
-        while receipts.next_if(|receipt| receipt.due < due).is_some() {}
-        let began = receipts.next_if(|receipt| receipt.due == due);
-        if let Some(began) = began.and_then(|receipt| receipt.began) {
-            output.record(began - due);
-            receiver.record(came - began);
+/// The two parts of messages that have receipts.
+struct Parts {
+    /// From the due time to the beginning of the call that wrote a message.
+    output: LatencyHistogram,
+    /// From there to the receiver's stamp.
+    receiver: LatencyHistogram,
+    /// The due time of each, and when that call began.
+    written: Vec<Sample>,
+}
+
+impl Parts {
+    fn of(start: Moment, samples: &[Sample], receipts: &[Receipt]) -> Self {
+        let mut receipts = receipts.iter().peekable();
+        let [mut output, mut receiver] = [(); 2].map(|()| LatencyHistogram::new());
+        let mut written = Vec::with_capacity(samples.len());
+        for sample in samples {
+            let (due, came) = (start + sample.due, start + sample.came);
+            // Both are in the order of due times.
+            while receipts.next_if(|receipt| receipt.due < due).is_some() {}
+            let began = receipts.next_if(|receipt| receipt.due == due);
+            if let Some(began) = began.and_then(|receipt| receipt.began) {
+                output.record(began - due);
+                receiver.record(came - began);
+                written.push(Sample { due: sample.due, came: began - start });
+            }
         }
+        Self { output, receiver, written }
     }
-    [output, receiver]
+}
+
+/// When messages were written; `None` if there are too many.
+fn handed(receiver: ThreadId, written: &[Sample]) -> Option<Written> {
+    let is_kept = written.len() <= Written::SAMPLES_MAX;
+    is_kept.then(|| Written { receiver, block: SampleBlock::encode(written) })
 }
 
 #[cfg(test)]
@@ -109,8 +133,15 @@ mod tests {
         let receipts = receipts.map(|(due, began)| receipt(due, began)).into();
         let received = Received { samples, dropped: 0 };
         let handed_over = HandedOver { receipts, late: 1 };
-        let (taken, findings) = judged(&messages(), received, &handed_over, START + millis(48));
+        let (taken, findings) =
+            judged(&messages(), received, &handed_over, Some(ThreadId(7)), START + millis(48));
         assert_eq!((taken.missed, taken.dropped), (1, 0));
+        let written = findings.written.unwrap();
+        let began = [(0, 1), (10, 11), (30, 40), (40, 46)].map(|(due, came)| sample(due, came));
+        assert_eq!(
+            (written.receiver, written.block.decode().unwrap()),
+            (ThreadId(7), began.into())
+        );
         assert_eq!(taken.skipped, [sample(20, 48)]);
         assert_eq!((findings.receiver.count, findings.receiver.max), (4, millis(5)));
         assert_eq!((findings.output.count, findings.output.max), (4, millis(10)));
@@ -122,7 +153,8 @@ mod tests {
     fn dropped_messages_are_no_lost_ones() {
         let samples = vec![Sample { due: Nanos::ZERO, came: millis(1) }];
         let received = Received { samples, dropped: 3 };
-        let (taken, _) = judged(&messages(), received, &HandedOver::default(), START + millis(50));
+        let (taken, _) =
+            judged(&messages(), received, &HandedOver::default(), None, START + millis(50));
         assert_eq!((taken.samples.len(), taken.missed, taken.dropped), (1, 1, 3));
         assert!(taken.skipped.is_empty());
     }

@@ -17,8 +17,8 @@ use tactus_prepare::ThreadRef;
 use tactus_sys::{SysError, clock};
 
 use super::{END, Messages, NUMBERS, REHEARSAL, number_of};
+use crate::apparatus::Destination;
 use crate::schedule::Schedule;
-use crate::task::Destination;
 use crate::timer::SampleSink;
 
 /// Above all policies that an experiment usually compares.
@@ -66,6 +66,11 @@ impl Receiver {
         let Some(highest) = RealtimePriority::new(PRIORITY) else { return Ok(None) };
         let refused = ThreadRef::Id(self.id).schedule(Scheduling::Fifo(highest))?;
         Ok(refused.map(|refused| refused.explain_here()))
+    }
+
+    /// Its number.
+    pub(super) const fn thread(&self) -> ThreadId {
+        self.id
     }
 
     /// Whether the rehearsal has arrived.

@@ -109,7 +109,7 @@ impl Server {
         let Some((messages, keeps_receipts)) = self.window.clone() else { return Ok(()) };
         for (number, due) in (0..).zip(messages.schedule) {
             let due = messages.start + due;
-            let from = due.as_nanos().saturating_sub(self.ahead.as_nanos());
+            let from = (due - self.ahead).as_nanos();
             let now = clock::now::<Monotonic>().as_nanos();
             let now = match now < from {
                 true => sleeper.sleep_until(Instant::from_nanos(from))?.as_nanos(),

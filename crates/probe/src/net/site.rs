@@ -20,7 +20,7 @@ use super::arrivals::Arrivals;
 use super::outgoing::{ByLibrary, ByRelay, BySocket, NetError, Outgoing, PACKET_BYTES};
 use super::relay::Relay;
 use super::{Bursts, Marks, Sent, send_bursts, use_over_time};
-use crate::timer::TakenSamples;
+use crate::apparatus::Measured;
 use crate::work::{Pace, compute};
 
 /// The ports of the far end: of the measured sender, and of the rivals.
@@ -40,7 +40,7 @@ const STAMPS_SETTLE: Duration = Duration::from_millis(50);
 const LAST_ARRIVAL_MAX: Duration = Duration::from_secs(5);
 
 /// The surroundings of one sender. All of it ends with this value.
-pub(crate) struct Site {
+pub(crate) struct SenderSite {
     path: Box<dyn Outgoing>,
     receiver: StampedSocket,
     bursts: Bursts,
@@ -53,7 +53,7 @@ pub(crate) struct Site {
     _pair: Pair,
 }
 
-impl Site {
+impl SenderSite {
     /// Makes the network and starts the relay and the rivals. Returns what was not granted.
     ///
     /// # Errors
@@ -101,6 +101,11 @@ impl Site {
         Ok((site, shortfalls))
     }
 
+    /// How many bursts are due.
+    pub(crate) const fn bursts(&self) -> u64 {
+        self.bursts.count()
+    }
+
     /// Sends a packet until one arrives: addresses are then resolved, and packets stamped.
     fn rehearse(&mut self) -> Result<(), NetError> {
         let begun = StdInstant::now();
@@ -134,14 +139,11 @@ impl Site {
     ///
     /// # Errors
     /// The receiver's.
-    pub(crate) fn delivered(
-        self,
-        sent: Sent,
-        start: u64,
-    ) -> Result<(TakenSamples, Vec<Nanos>), NetError> {
+    pub(crate) fn delivered(self, sent: Sent, start: u64) -> Result<Measured, NetError> {
         let arrivals = self.arrivals(sent, start)?;
         let taken = self.bursts.judged(&arrivals, sent.ended);
-        Ok((taken, use_over_time(&self.marks, &self.bursts)))
+        let use_over_time = use_over_time(&self.marks, &self.bursts);
+        Ok(Measured { use_over_time, ..taken.into() })
     }
 
     /// Reads when the bursts of a window that opened at `start` arrived, and waits for those that
@@ -162,7 +164,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for SenderSite {
     fn drop(&mut self) {
         self.rivals.iter().for_each(Rival::stop);
         // A rival that waits for the relay continues.

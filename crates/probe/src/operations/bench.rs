@@ -6,9 +6,9 @@
 //! they show what else had the CPU. Nothing is discarded for what they show; the result keeps both
 //! beside the figures of the batch.
 
-use tactus_model::cost::{CostProbe, Operation as Word};
+use tactus_model::cost::{CostProbe, Operation};
 use tactus_model::cpus::CpuList;
-use tactus_model::result::{Batch, ClockFindings, CpuUse};
+use tactus_model::result::{Batch, CpuUse};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_prepare::TouchedVec;
@@ -17,7 +17,8 @@ use tactus_sys::sleep::{Nanosleep, Sleeper};
 use tactus_sys::{Errno, SysError, clock, process, thread, usage};
 
 use super::idle::IdleCounter;
-use super::{Noted, Operation, Site, Unmeasurable, run};
+use super::{Noted, Repeatable, Site, Unmeasurable, run};
+use crate::apparatus::Measured;
 use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
 /// The shortest sample for which there is memory: no operation is faster. Two threads that yield to
@@ -32,7 +33,7 @@ const BATCHES_MAX: u64 = 10_000;
 
 /// An operation with the window in which it is measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Repetition {
+struct Repetition {
     window: Nanos,
     per_sample: u32,
     batch: Nanos,
@@ -41,7 +42,7 @@ pub(crate) struct Repetition {
 
 impl Repetition {
     /// Repeats as `cost` requests; batches begin within the window.
-    pub(crate) fn new(cost: &CostProbe, window: Nanos) -> Self {
+    fn new(cost: &CostProbe, window: Nanos) -> Self {
         let pause = cost.sampling.pause;
         let shortest = BATCH_MIN.max(pause.saturating_mul(PAUSES));
         let batch = Nanos::from_nanos(window.as_nanos() / BATCHES_MAX).max(shortest);
@@ -49,7 +50,7 @@ impl Repetition {
     }
 
     /// The most samples there can be.
-    pub(crate) fn at_most(self) -> u64 {
+    fn at_most(self) -> u64 {
         self.window.as_nanos() / SAMPLE_MIN.as_nanos() + 1
     }
 
@@ -63,7 +64,7 @@ impl Repetition {
 pub(crate) struct Bench {
     repetition: Repetition,
     /// `None` for the sleeps of the task's own facility.
-    operation: Option<Box<dyn Operation>>,
+    operation: Option<Box<dyn Repeatable>>,
     record: SchedulingRecord,
     /// Whether the partner has a CPU of its own.
     has_sides: bool,
@@ -71,13 +72,6 @@ pub(crate) struct Bench {
     /// The most batches; the window ends early when there is no room for another.
     room: usize,
     idle: Option<IdleCounter>,
-}
-
-/// What a repeated operation gave.
-pub(crate) struct Repeated {
-    pub(crate) taken: TakenSamples,
-    pub(crate) batches: Vec<Batch>,
-    pub(crate) clock: Option<ClockFindings>,
 }
 
 /// A batch before its samples are evaluated.
@@ -113,7 +107,7 @@ impl Bench {
         cpus: &CpuList,
     ) -> Result<Self, Unmeasurable> {
         let operation = match cost.operation {
-            Word::ClockSleep => None,
+            Operation::ClockSleep => None,
             _ => Some(super::open(cost, &mut site, cpu, cpus)?),
         };
         let repetition = Repetition::new(cost, window);
@@ -138,6 +132,11 @@ impl Bench {
         })
     }
 
+    /// The most samples there can be.
+    pub(crate) fn samples_at_most(&self) -> u64 {
+        self.repetition.at_most()
+    }
+
     /// Repeats the operation in a window that begins at `start`, or as soon as the task runs after
     /// that; times are relative to that moment.
     ///
@@ -151,10 +150,10 @@ impl Bench {
         &mut self,
         start: Instant<C>,
         mut memory: SampleMemory,
-        sleeps: &mut dyn Operation,
-    ) -> Result<Repeated, Unmeasurable> {
+        sleeps: &mut dyn Repeatable,
+    ) -> Result<Measured, Unmeasurable> {
         let Repetition { window, per_sample, batch, pause } = self.repetition;
-        let operation: &mut dyn Operation = match &mut self.operation {
+        let operation: &mut dyn Repeatable = match &mut self.operation {
             Some(operation) => operation.as_mut(),
             None => sleeps,
         };
@@ -219,7 +218,7 @@ impl Bench {
             ended,
             passes: Vec::new(),
         };
-        Ok(Repeated { taken, batches, clock })
+        Ok(Measured { batches, clock, ..taken.into() })
     }
 
     fn evaluated(&self, samples: &[Sample]) -> Vec<Batch> {
@@ -255,7 +254,7 @@ pub fn system_call_ns() -> f64 {
 impl Counters {
     fn read<C: Clock>(
         record: &mut SchedulingRecord,
-        operation: &dyn Operation,
+        operation: &dyn Repeatable,
         idle: Option<&IdleCounter>,
         start: Instant<C>,
     ) -> Result<Self, SysError> {

@@ -15,7 +15,7 @@ use tactus_sys::clock::ClockReader;
 use tactus_sys::sleep::Sleeper;
 use tactus_sys::{Errno, SysError, affinity, clock, process, thread};
 
-use super::{Operation, Unmeasurable};
+use super::{Repeatable, Unmeasurable};
 
 /// How long a clock is read for its resolution: more than the longest tick, which is the step of
 /// coarse clocks.
@@ -78,7 +78,7 @@ impl Readings {
     }
 }
 
-impl Operation for Readings {
+impl Repeatable for Readings {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         let reader = self.reader;
         for _ in 0..times {
@@ -220,14 +220,14 @@ impl<'s, C: Clock, S: Sleeper<C>> ShortestSleeps<'s, C, S> {
     }
 }
 
-impl<C: Clock, S: Sleeper<C>> Operation for ShortestSleeps<'_, C, S> {
+impl<C: Clock, S: Sleeper<C>> Repeatable for ShortestSleeps<'_, C, S> {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
             let began: Instant<C> = clock::now();
             let due = began + LEAST;
             let came = self.sleeper.sleep_until(due)?;
-            self.order.compare(Nanos::from_nanos(due.as_nanos().saturating_sub(came.as_nanos())));
-            let slept = Nanos::from_nanos(came.as_nanos().saturating_sub(began.as_nanos()));
+            self.order.compare(due - came);
+            let slept = came - began;
             self.shortest = Some(self.shortest.map_or(slept, |shortest| shortest.min(slept)));
         }
         Ok(())

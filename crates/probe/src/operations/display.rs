@@ -6,19 +6,20 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-use tactus_model::cost::{CostProbe, Image, Operation as Word};
+use tactus_model::cost::{CostProbe, Image, Operation};
 use tactus_model::result::Shortfall;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError};
+use tactus_xserver::drawing::{self, Target};
 use tactus_xserver::{NoServer, Screen, Server};
 use x11rb::COPY_DEPTH_FROM_PARENT;
 use x11rb::connection::{Connection, RequestConnection};
 use x11rb::errors::{ConnectionError, ReplyError};
-use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, ImageFormat, WindowClass};
-use x11rb::protocol::{Event, shm};
+use x11rb::protocol::shm;
+use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, WindowClass};
 use x11rb::rust_connection::RustConnection;
 
-use super::{Operation, Unmeasurable};
+use super::{Repeatable, Unmeasurable};
 
 /// Why no image can be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,10 +120,10 @@ impl Display {
     }
 
     /// Sets up drawing.
-    pub(super) fn open(self, cost: &CostProbe) -> Result<Box<dyn Operation>, Unmeasurable> {
+    pub(super) fn open(self, cost: &CostProbe) -> Result<Box<dyn Repeatable>, Unmeasurable> {
         let window = Window::open(&self, cost.image)?;
         let pixels = match cost.operation {
-            Word::DisplayShared => Pixels::shared(&self.connection, window.bytes)?,
+            Operation::DisplayShared => Pixels::shared(&self.connection, window.bytes)?,
             _ => Pixels::Socket(vec![PATTERN; window.bytes]),
         };
         Ok(Box::new(Drawing { window, pixels, display: self }))
@@ -259,56 +260,24 @@ struct Drawing {
 }
 
 impl Drawing {
-    fn draw(&self) -> Result<(), ConnectionError> {
+    /// Draws an image, and waits until the server has drawn it.
+    fn draw(&self) -> Result<(), ReplyError> {
         let Window { drawable, context, depth, image, .. } = self.window;
         let (width, height) = (image.width(), image.height());
-        let connection = &self.display.connection;
-        let format = ImageFormat::Z_PIXMAP;
-        match &self.pixels {
-            Pixels::Socket(bytes) => xproto::put_image(
-                connection, format, drawable, context, width, height, 0, 0, 0, depth, bytes,
-            )
-            .map(drop),
-            Pixels::Shared(segment) => shm::put_image(
-                connection,
-                drawable,
-                context,
-                width,
-                height,
-                0,
-                0,
-                width,
-                height,
-                0,
-                0,
-                depth,
-                format.into(),
-                false,
-                *segment,
-                0,
-            )
-            .map(drop),
-        }
-    }
-
-    /// Waits until the server has done everything before.
-    fn wait(&self) -> Result<(), ReplyError> {
-        let connection = &self.display.connection;
-        xproto::get_input_focus(connection)?.reply()?;
-        // An image that the server refuses is an event, which has come before the reply.
-        while let Some(event) = connection.poll_for_event()? {
-            if let Event::Error(error) = event {
-                return Err(error.into());
-            }
-        }
-        Ok(())
+        let target = Target { drawable, context, depth, width, height };
+        let pixels = match &self.pixels {
+            Pixels::Socket(bytes) => drawing::Pixels::Own(bytes),
+            Pixels::Shared(segment) => drawing::Pixels::Shared(*segment),
+        };
+        drawing::draw(&self.display.connection, target, pixels)?;
+        drawing::wait(&self.display.connection)
     }
 }
 
-impl Operation for Drawing {
+impl Repeatable for Drawing {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
-            self.draw().map_err(ReplyError::from).and_then(|()| self.wait()).map_err(failed)?;
+            self.draw().map_err(failed)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use tactus_model::bytes::Bytes;
-use tactus_model::cost::{Advice, CostProbe, Operation as Word};
+use tactus_model::cost::{Advice, CostProbe, Operation};
 use tactus_model::random::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_sys::file_mapping::{FileMapping, Residency, advise, leave_cache, residency};
@@ -22,7 +22,7 @@ use tactus_sys::owned_directory::OwnedDirectory;
 use tactus_sys::{Errno, SysError, direct_file, filesystem, usage};
 
 use super::memory::PAGE;
-use super::{Operation, Unmeasurable};
+use super::{Repeatable, Unmeasurable};
 
 /// The prefix of the names of our directories, which exist only while a file is made.
 const DIRECTORY: &str = "tactus-file-";
@@ -113,7 +113,7 @@ fn fill(file: &mut File, size: Bytes) -> std::io::Result<()> {
 pub(super) fn open(
     cost: &CostProbe,
     scratch: &Scratch,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     let (size, advice) = (cost.size.get() as usize, cost.file.advice);
     let file = || scratch.file.try_clone().map_err(|error| failed("dup", &error));
     if is_direct(cost.operation) {
@@ -121,30 +121,30 @@ pub(super) fn open(
         require_direct(cost, scratch)?;
     }
     match cost.operation {
-        Word::FileDirect => Reads::start(Blocks::new(file()?, size)?, cost, scratch),
-        Word::FileUringDirect => Reads::start(Queued::new(file()?, cost)?, cost, scratch),
-        Word::FileMmap => Reads::start(Mapped { file: file()?, size, advice }, cost, scratch),
-        Word::FileMappedStdio => Reads::start(Windows::new(file()?, cost), cost, scratch),
-        Word::FileStdio => {
+        Operation::FileDirect => Reads::start(Blocks::new(file()?, size)?, cost, scratch),
+        Operation::FileUringDirect => Reads::start(Queued::new(file()?, cost)?, cost, scratch),
+        Operation::FileMmap => Reads::start(Mapped { file: file()?, size, advice }, cost, scratch),
+        Operation::FileMappedStdio => Reads::start(Windows::new(file()?, cost), cost, scratch),
+        Operation::FileStdio => {
             let buffered = BufReader::with_capacity(STDIO_BUFFER, file()?);
             let reader = Stdio { file: buffered, buffer: vec![0; size] };
             Reads::start(Advised { file: file()?, reader, advice }, cost, scratch)
         }
-        Word::FileUring => {
+        Operation::FileUring => {
             let reader = Queued::new(file()?, cost)?;
             Reads::start(Advised { file: file()?, reader, advice }, cost, scratch)
         }
-        Word::FileRead => {
+        Operation::FileRead => {
             let reader = Blocks::new(file()?, size)?;
             Reads::start(Advised { file: file()?, reader, advice }, cost, scratch)
         }
-        Word::FaultMajor => Reads::start(Faults::new(file()?), cost, scratch),
+        Operation::FaultMajor => Reads::start(Faults::new(file()?), cost, scratch),
         other => Err(Unmeasurable::OtherFamily(other)),
     }
 }
 
-const fn is_direct(operation: Word) -> bool {
-    matches!(operation, Word::FileDirect | Word::FileUringDirect)
+const fn is_direct(operation: Operation) -> bool {
+    matches!(operation, Operation::FileDirect | Operation::FileUringDirect)
 }
 
 /// Lets all reads bypass the page cache, and tries one: some filesystems accept the flag and refuse
@@ -206,7 +206,7 @@ impl<R: Reader + 'static> Reads<R> {
         reader: R,
         cost: &CostProbe,
         scratch: &Scratch,
-    ) -> Result<Box<dyn Operation>, Unmeasurable> {
+    ) -> Result<Box<dyn Repeatable>, Unmeasurable> {
         let per_sample = cost.per_sample();
         let cold = cost.is_cold().then(|| scratch.file.try_clone()).transpose();
         let mut reads = Self {
@@ -253,7 +253,7 @@ fn warm(mut file: &File) -> Result<(), Unmeasurable> {
     }
 }
 
-impl<R: Reader + 'static> Operation for Reads<R> {
+impl<R: Reader + 'static> Repeatable for Reads<R> {
     fn prepare_batch(&mut self) -> Result<(), Unmeasurable> {
         // The next batch reads what is left of a pass.
         match self.left() {

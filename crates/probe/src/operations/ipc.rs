@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tactus_model::cost::{CostProbe, Operation as Word, Touch};
+use tactus_model::cost::{CostProbe, Operation, Touch};
 use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
 use tactus_sys::fork::{Fork, Halt};
@@ -14,7 +14,7 @@ use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError, affinity, copy};
 
 use super::partner::{halt_of, place};
-use super::{Operation, Unmeasurable};
+use super::{Repeatable, Unmeasurable};
 
 /// Sets up the messages of a task on `cpu` to a process there or on the next of `cpus`, and back.
 ///
@@ -24,7 +24,7 @@ pub(super) fn open(
     cost: &CostProbe,
     cpu: u32,
     cpus: &CpuList,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     exchange(cost, place(cost, cpu, cpus)?, cost.touch)
 }
 
@@ -33,23 +33,23 @@ fn exchange(
     cost: &CostProbe,
     place: u32,
     content: impl Content,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     let partner = Partner { operation: cost.operation, cpu: place };
     let terms = Terms { size: cost.size.get() as usize, buffers: cost.buffers, wait: cost.wait };
     match cost.operation {
-        Word::IpcVmsplice => start(ipc::vmsplice(terms), partner, content),
-        Word::IpcUnixStream => start(ipc::unix_stream(terms), partner, content),
-        Word::IpcUnixDatagram => start(ipc::unix_datagram(terms), partner, content),
-        Word::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), partner, content),
-        Word::IpcTcp => start(ipc::tcp(terms), partner, content),
-        Word::IpcUdp => start(ipc::udp(terms), partner, content),
-        Word::IpcMessageQueue => start(ipc::message_queue(terms), partner, content),
-        Word::IpcMemfd => start(ipc::memfd(terms), partner, content),
-        Word::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), partner, content),
-        Word::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
-        Word::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
-        Word::IpcIoUring => start(ipc::io_uring(terms), partner, content),
-        Word::IpcPipe => start(ipc::pipe(terms), partner, content),
+        Operation::IpcVmsplice => start(ipc::vmsplice(terms), partner, content),
+        Operation::IpcUnixStream => start(ipc::unix_stream(terms), partner, content),
+        Operation::IpcUnixDatagram => start(ipc::unix_datagram(terms), partner, content),
+        Operation::IpcUnixSeqpacket => start(ipc::unix_seqpacket(terms), partner, content),
+        Operation::IpcTcp => start(ipc::tcp(terms), partner, content),
+        Operation::IpcUdp => start(ipc::udp(terms), partner, content),
+        Operation::IpcMessageQueue => start(ipc::message_queue(terms), partner, content),
+        Operation::IpcMemfd => start(ipc::memfd(terms), partner, content),
+        Operation::IpcProcessVmReadv => start(ipc::process_vm_readv(terms), partner, content),
+        Operation::IpcSharedMemory => start(ipc::shared_memory(terms), partner, content),
+        Operation::IpcSharedEventfd => start(ipc::shared_eventfd(terms), partner, content),
+        Operation::IpcIoUring => start(ipc::io_uring(terms), partner, content),
+        Operation::IpcPipe => start(ipc::pipe(terms), partner, content),
         other => Err(Unmeasurable::OtherFamily(other)),
     }
 }
@@ -57,7 +57,7 @@ fn exchange(
 /// The other process.
 #[derive(Clone, Copy)]
 struct Partner {
-    operation: Word,
+    operation: Operation,
     cpu: u32,
 }
 
@@ -129,7 +129,7 @@ fn start<T: Transport + 'static, C: Content>(
     ends: Ends<T>,
     partner: Partner,
     content: C,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     Ok(Box::new(begin(ends, partner, content)?))
 }
 
@@ -164,7 +164,7 @@ fn begin<T: Transport + 'static, C: Content>(
     Ok(messages)
 }
 
-impl<T: Transport, C: Content> Operation for Messages<T, C> {
+impl<T: Transport, C: Content> Repeatable for Messages<T, C> {
     /// Half of them are answers.
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times / 2 {

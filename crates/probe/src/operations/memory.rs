@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
-use tactus_model::cost::{CostProbe, Operation as Word, Pages};
+use tactus_model::cost::{CostProbe, Operation, Pages};
 use tactus_sys::mapping::Mapping;
 use tactus_sys::{SysError, copy, usage};
 
-use super::{Operation, Unmeasurable, is_huge};
+use super::{Repeatable, Unmeasurable, is_huge};
 
 /// The size of a normal page. Where pages are larger, some are touched twice, which costs no fault.
 pub(super) const PAGE: usize = Pages::Normal.size().get() as usize;
@@ -72,19 +72,19 @@ fn touch(bytes: &mut [u8], page: usize) {
 }
 
 /// Sets up a memory operation.
-pub(super) fn open(cost: &CostProbe) -> Result<Box<dyn Operation>, Unmeasurable> {
+pub(super) fn open(cost: &CostProbe) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     let (length, is_huge) = (cost.size.get() as usize, is_huge(cost));
     let block = |more| Block::take(length + more, is_huge);
     Ok(match cost.operation {
-        Word::MemoryRead => over(block(0)?, |block| {
+        Operation::MemoryRead => over(block(0)?, |block| {
             black_box(copy::read(black_box(block.bytes())));
         }),
-        Word::MemoryWrite => over(block(0)?, |block| black_box(block.bytes()).fill(1)),
-        Word::MemoryCopyUnaligned => over((block(1)?, block(0)?), |(from, to)| {
+        Operation::MemoryWrite => over(block(0)?, |block| black_box(block.bytes()).fill(1)),
+        Operation::MemoryCopyUnaligned => over((block(1)?, block(0)?), |(from, to)| {
             let odd = to.length - to.length.is_multiple_of(2) as usize;
             black_box(to.bytes())[..odd].copy_from_slice(&black_box(from.bytes())[1..][..odd]);
         }),
-        Word::MemoryCopyStreaming => {
+        Operation::MemoryCopyStreaming => {
             let (mut from, mut to) = (block(0)?, block(0)?);
             // Fails here if the architecture has no such stores.
             copy::streaming(to.bytes(), from.bytes())?;
@@ -92,13 +92,13 @@ pub(super) fn open(cost: &CostProbe) -> Result<Box<dyn Operation>, Unmeasurable>
                 let _ = copy::streaming(black_box(to.bytes()), black_box(from.bytes()));
             })
         }
-        Word::FirstTouch => {
+        Operation::FirstTouch => {
             block(0)?;
             Box::new(FirstTouch { length, is_huge })
         }
-        Word::Recycled if is_huge => over(block(0)?, |block| touch(block.bytes(), HUGE_PAGE)),
-        Word::Recycled => over(block(0)?, |block| touch(block.bytes(), PAGE)),
-        Word::MemoryCopy => over((block(0)?, block(0)?), |(from, to)| {
+        Operation::Recycled if is_huge => over(block(0)?, |block| touch(block.bytes(), HUGE_PAGE)),
+        Operation::Recycled => over(block(0)?, |block| touch(block.bytes(), PAGE)),
+        Operation::MemoryCopy => over((block(0)?, block(0)?), |(from, to)| {
             black_box(to.bytes()).copy_from_slice(black_box(from.bytes()));
         }),
         other => return Err(Unmeasurable::OtherFamily(other)),
@@ -111,11 +111,11 @@ struct Passes<B, P> {
     pass: P,
 }
 
-fn over<B: 'static>(blocks: B, pass: impl FnMut(&mut B) + 'static) -> Box<dyn Operation> {
+fn over<B: 'static>(blocks: B, pass: impl FnMut(&mut B) + 'static) -> Box<dyn Repeatable> {
     Box::new(Passes { blocks, pass })
 }
 
-impl<B, P: FnMut(&mut B)> Operation for Passes<B, P> {
+impl<B, P: FnMut(&mut B)> Repeatable for Passes<B, P> {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         (0..times).for_each(|_| (self.pass)(&mut self.blocks));
         Ok(())
@@ -128,7 +128,7 @@ struct FirstTouch {
     is_huge: bool,
 }
 
-impl Operation for FirstTouch {
+impl Repeatable for FirstTouch {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
             let mut block = Block::fresh(self.length, self.is_huge)?;

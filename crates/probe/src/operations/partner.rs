@@ -1,6 +1,6 @@
 //! The other side of an operation: where it runs, and why it does not go on.
 
-use tactus_model::cost::{CostProbe, Operation as Word, PartnerCpu};
+use tactus_model::cost::{CostProbe, Operation, PartnerCpu};
 use tactus_model::cpus::CpuList;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::clock;
@@ -12,7 +12,7 @@ use super::Unmeasurable;
 /// The CPU of the partner of a task on `cpu`: that one, or the next of `cpus`.
 pub(super) fn place(cost: &CostProbe, cpu: u32, cpus: &CpuList) -> Result<u32, Unmeasurable> {
     // A yield gives up only its own CPU.
-    let is_same = cost.partner_cpu == PartnerCpu::Same || cost.operation == Word::Yield;
+    let is_same = cost.partner_cpu == PartnerCpu::Same || cost.operation == Operation::Yield;
     match is_same {
         true => Ok(cpu),
         false => next(cpu, cpus).ok_or(Unmeasurable::OneCpu),

@@ -17,7 +17,7 @@ use tactus_sys::{Errno, SysError, affinity, clock, copy, thread};
 
 use super::memory::Block;
 use super::partner::{halt_of, place};
-use super::{Noted, Operation, Unmeasurable, run};
+use super::{Noted, Repeatable, Unmeasurable, run};
 use crate::facility;
 
 /// Sets up round trips by this doorbell of a task on `cpu`, with a partner there or on the next of
@@ -29,7 +29,7 @@ pub(super) fn start(
     cost: &CostProbe,
     cpu: u32,
     cpus: &CpuList,
-) -> Result<Box<dyn Operation>, Unmeasurable> {
+) -> Result<Box<dyn Repeatable>, Unmeasurable> {
     RoundTrips::start(doorbell, cost, place(cost, cpu, cpus)?)
 }
 
@@ -62,7 +62,7 @@ impl<D: Doorbell + 'static> RoundTrips<D> {
         doorbell: D,
         cost: &CostProbe,
         place: u32,
-    ) -> Result<Box<dyn Operation>, Unmeasurable> {
+    ) -> Result<Box<dyn Repeatable>, Unmeasurable> {
         Ok(Box::new(Self::begin(doorbell, cost, place)?))
     }
 
@@ -171,7 +171,7 @@ fn answer(doorbell: &impl Doorbell, Theirs { mut memory, moment, cpus }: Theirs)
     }
 }
 
-impl<D: Doorbell> Operation for RoundTrips<D> {
+impl<D: Doorbell> Repeatable for RoundTrips<D> {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
             self.memory.read();
@@ -238,14 +238,14 @@ impl WorkingSet {
 
 #[cfg(test)]
 mod tests {
-    use tactus_model::cost::Operation as Word;
+    use tactus_model::cost::Operation;
     use tactus_model::experiment::{Experiment, Overrides};
     use tactus_sys::doorbell::{EventfdPair, FutexPair, PipePair, YieldPair};
     use tactus_sys::pidfd::PidFd;
 
     use super::*;
 
-    fn check_killed<D: Doorbell + 'static>(doorbell: D, operation: Word) {
+    fn check_killed<D: Doorbell + 'static>(doorbell: D, operation: Operation) {
         let text = format!(
             "[settings]\nprobe = \"cost\"\noperation = \"{operation}\"\npartner = \"process\""
         );
@@ -262,9 +262,9 @@ mod tests {
 
     #[test]
     fn a_partner_that_is_killed_is_named_as_the_cause() {
-        check_killed(PipePair::new().unwrap(), Word::Pipe);
-        check_killed(FutexPair::new().unwrap(), Word::Futex);
-        check_killed(EventfdPair::new().unwrap(), Word::Eventfd);
-        check_killed(YieldPair::new().unwrap(), Word::Yield);
+        check_killed(PipePair::new().unwrap(), Operation::Pipe);
+        check_killed(FutexPair::new().unwrap(), Operation::Futex);
+        check_killed(EventfdPair::new().unwrap(), Operation::Eventfd);
+        check_killed(YieldPair::new().unwrap(), Operation::Yield);
     }
 }

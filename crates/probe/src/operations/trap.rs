@@ -9,12 +9,12 @@ use tactus_model::time::Monotonic;
 use tactus_sys::{SysError, clock, process};
 
 use super::memory::Block;
-use super::{Operation, Unmeasurable, is_huge};
+use super::{Repeatable, Unmeasurable, is_huge};
 
 /// getppid(2).
 pub(super) struct Getppid;
 
-impl Operation for Getppid {
+impl Repeatable for Getppid {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
             black_box(process::parent_id());
@@ -34,7 +34,7 @@ impl ReadByte {
     }
 }
 
-impl Operation for ReadByte {
+impl Repeatable for ReadByte {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         let mut byte = [0];
         for _ in 0..times {
@@ -47,7 +47,7 @@ impl Operation for ReadByte {
 /// clock_gettime(2) by the vDSO.
 pub(super) struct Gettime;
 
-impl Operation for Gettime {
+impl Repeatable for Gettime {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
             black_box(clock::now::<Monotonic>());
@@ -59,7 +59,7 @@ impl Operation for Gettime {
 /// clock_gettime(2) as a system call.
 pub(super) struct GettimeSyscall;
 
-impl Operation for GettimeSyscall {
+impl Repeatable for GettimeSyscall {
     fn run(&mut self, times: u32) -> Result<(), SysError> {
         for _ in 0..times {
             black_box(clock::now_by_syscall::<Monotonic>());
@@ -82,7 +82,7 @@ impl Fault {
     }
 }
 
-impl Operation for Fault {
+impl Repeatable for Fault {
     fn prepare(&mut self) -> Result<(), SysError> {
         self.block.discard()
     }

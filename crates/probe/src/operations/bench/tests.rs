@@ -4,8 +4,8 @@ use std::thread::JoinHandle;
 
 use tactus_model::bytes::Bytes;
 use tactus_model::cost::{
-    Advice, Cache, Family, FileReads, Operation as Word, Pages, Parameter, Partner, PartnerCpu,
-    ReadClock, Sampling, Times, Wait, Way,
+    Advice, Cache, Family, FileReads, Operation, Pages, Parameter, Partner, PartnerCpu, ReadClock,
+    Sampling, Times, Wait, Way,
 };
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::time::Monotonic;
@@ -26,11 +26,11 @@ const WINDOW: Nanos = Nanos::from_millis(8);
 
 /// Measures on the first CPU, as a task does: on another than its partner's, a task that yields would
 /// not yield to it.
-fn measure(cost: &CostProbe) -> Result<Repeated, Unmeasurable> {
+fn measure(cost: &CostProbe) -> Result<Measured, Unmeasurable> {
     measure_for(WINDOW, cost)
 }
 
-fn measure_for(window: Nanos, cost: &CostProbe) -> Result<Repeated, Unmeasurable> {
+fn measure_for(window: Nanos, cost: &CostProbe) -> Result<Measured, Unmeasurable> {
     let cpus = affinity::get()?;
     let cpu = cpus.iter().next().unwrap();
     affinity::set(&std::iter::once(cpu).collect())?;
@@ -47,7 +47,7 @@ fn measure_for(window: Nanos, cost: &CostProbe) -> Result<Repeated, Unmeasurable
 }
 
 fn check(cost: &CostProbe) {
-    let Repeated { taken, batches, clock } = match measure(cost) {
+    let Measured { taken, batches, clock, .. } = match measure(cost) {
         Err(Unmeasurable::OneCpu | Unmeasurable::NoHugePages) => return,
         // Some machines lack the alarm clocks or the counter.
         Err(Unmeasurable::NoClock(_)) if cost.read_clock != ReadClock::Monotonic => return,
@@ -81,7 +81,7 @@ fn check(cost: &CostProbe) {
 
 #[test]
 fn every_operation_is_measured_in_batches() {
-    for operation in Word::ALL {
+    for operation in Operation::ALL {
         let base = cost(&format!("operation = \"{operation}\""));
         let file = FileReads { file_size: Bytes::new(1 << 20), ..base.file.clone() };
         let base = CostProbe { size: Bytes::new(8 << 10), file, ..base };
@@ -170,7 +170,7 @@ fn work_of_others_on_the_partners_cpu_is_in_the_batches() {
     };
     let pipe = cost("operation = \"pipe\"\npartner-cpu = \"other\"");
     let _spinner = Spinner::on(partner);
-    let Repeated { batches, .. } = measure_for(Nanos::from_millis(200), &pipe).unwrap();
+    let Measured { batches, .. } = measure_for(Nanos::from_millis(200), &pipe).unwrap();
     let sides = batches.iter().map(|batch| batch.sides.unwrap()[1]);
     let [mut elapsed, mut ran, mut idle] = [Nanos::ZERO; 3];
     for side in sides {

@@ -8,7 +8,7 @@ use tactus_testing::{Need, require, skip};
 use super::*;
 
 /// Reads of a file of 1 MiB in `directory`.
-fn cost(operation: Word, directory: &Path) -> CostProbe {
+fn cost(operation: Operation, directory: &Path) -> CostProbe {
     let text = format!("[settings]\nprobe = \"cost\"\noperation = \"{operation}\"");
     let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
     let cost = plan.cells[0].probe.cost().unwrap().clone();
@@ -17,7 +17,7 @@ fn cost(operation: Word, directory: &Path) -> CostProbe {
     CostProbe { size: Bytes::new(4 << 10), file, ..cost }
 }
 
-fn cold(operation: Word, directory: &Path) -> CostProbe {
+fn cold(operation: Operation, directory: &Path) -> CostProbe {
     let cost = cost(operation, directory);
     CostProbe { file: FileReads { cache: Cache::Cold, ..cost.file.clone() }, ..cost }
 }
@@ -29,7 +29,9 @@ fn is_empty(directory: &Path) -> bool {
 #[test]
 fn no_page_of_a_cold_file_is_cached_when_a_pass_begins() {
     let directory = tempfile::tempdir().unwrap();
-    for operation in [Word::FileStdio, Word::FileRead, Word::FileMmap, Word::FileMappedStdio] {
+    for operation in
+        [Operation::FileStdio, Operation::FileRead, Operation::FileMmap, Operation::FileMappedStdio]
+    {
         let cost = cold(operation, directory.path());
         let scratch = match Scratch::create(&cost) {
             Err(error @ Unmeasurable::InMemory(_)) => return skip(Need::Machine, error),
@@ -53,7 +55,7 @@ fn no_page_of_a_cold_file_is_cached_when_a_pass_begins() {
 #[test]
 fn each_page_of_a_mapped_file_is_read_by_a_major_fault() {
     let directory = tempfile::tempdir().unwrap();
-    let cost = cost(Word::FaultMajor, directory.path());
+    let cost = cost(Operation::FaultMajor, directory.path());
     let scratch = match Scratch::create(&cost) {
         Err(error @ Unmeasurable::InMemory(_)) => return skip(Need::Machine, error),
         found => found.unwrap(),
@@ -92,7 +94,7 @@ fn every_reader_reads_the_whole_file() {
     let directory = tempfile::tempdir().unwrap();
     // Sizes that divide neither the buffers nor the windows.
     for size in [512, 1_000, 4_096, 70_000] {
-        let cost = cost(Word::FileRead, directory.path());
+        let cost = cost(Operation::FileRead, directory.path());
         let cost = CostProbe { size: Bytes::new(size), ..cost };
         let scratch = Scratch::create(&cost).unwrap();
         let file = || scratch.file.try_clone().unwrap();
@@ -119,9 +121,9 @@ fn a_filesystem_in_memory_has_no_cold_files_and_is_named() {
         Ok(directory) if filesystem::is_in_memory(directory.path()) == Ok(true) => directory,
         _ => return skip(Need::Machine, "no /dev/shm"),
     };
-    let error = Scratch::create(&cold(Word::FileRead, directory.path())).err().unwrap();
+    let error = Scratch::create(&cold(Operation::FileRead, directory.path())).err().unwrap();
     assert!(error.to_string().contains("in memory (tmpfs)"), "{error}");
-    let warm = Scratch::create(&cost(Word::FileRead, directory.path())).unwrap();
+    let warm = Scratch::create(&cost(Operation::FileRead, directory.path())).unwrap();
     assert!(warm.shortfall().unwrap().granted.contains("tmpfs"));
     assert!(is_empty(directory.path()));
 }
@@ -138,7 +140,7 @@ fn needs_root_a_full_disk_is_the_reason_and_keeps_no_file() {
         if !status.is_ok_and(|status| status.success()) {
             return Err("mount failed".to_owned());
         }
-        let error = Scratch::create(&cost(Word::FileRead, &place)).err();
+        let error = Scratch::create(&cost(Operation::FileRead, &place)).err();
         Ok((error, is_empty(&place)))
     });
     let Some((error, is_empty)) = require(Need::Root, found.join().unwrap()) else { return };
@@ -149,12 +151,13 @@ fn needs_root_a_full_disk_is_the_reason_and_keeps_no_file() {
 
 #[test]
 fn a_directory_that_is_missing_and_a_size_that_cannot_be_direct_are_reasons() {
-    let missing = Scratch::create(&cost(Word::FileRead, Path::new("/no/such"))).err().unwrap();
+    let missing = Scratch::create(&cost(Operation::FileRead, Path::new("/no/such"))).err().unwrap();
     let text = missing.to_string();
     assert!(text.starts_with("no file can be made in /no/such: No such file"), "{text}");
 
     let directory = tempfile::tempdir().unwrap();
-    let odd = CostProbe { size: Bytes::new(1_000), ..cost(Word::FileDirect, directory.path()) };
+    let odd =
+        CostProbe { size: Bytes::new(1_000), ..cost(Operation::FileDirect, directory.path()) };
     let scratch = Scratch::create(&odd).unwrap();
     match open(&odd, &scratch) {
         Ok(_) => skip(Need::Machine, "the filesystem reads any size past the page cache"),

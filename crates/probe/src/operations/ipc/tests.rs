@@ -45,14 +45,14 @@ impl Content for Wrong {
     }
 }
 
-fn cost(operation: Word) -> CostProbe {
+fn cost(operation: Operation) -> CostProbe {
     let text = format!("[settings]\nprobe = \"cost\"\noperation = \"{operation}\"\nsize = \"64B\"");
     let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
     plan.cells[0].probe.cost().unwrap().clone()
 }
 
-fn transports() -> impl Iterator<Item = Word> {
-    let all = Word::ALL.iter().copied();
+fn transports() -> impl Iterator<Item = Operation> {
+    let all = Operation::ALL.iter().copied();
     all.filter(|operation| operation.traits().family == Family::Ipc)
 }
 
@@ -113,8 +113,12 @@ fn every_transport_delivers_to_a_side_that_spins() {
 
 #[test]
 fn streams_and_memory_carry_long_messages() {
-    let packets =
-        [Word::IpcUnixDatagram, Word::IpcUnixSeqpacket, Word::IpcUdp, Word::IpcMessageQueue];
+    let packets = [
+        Operation::IpcUnixDatagram,
+        Operation::IpcUnixSeqpacket,
+        Operation::IpcUdp,
+        Operation::IpcMessageQueue,
+    ];
     for operation in transports().filter(|operation| !packets.contains(operation)) {
         check(&CostProbe { size: Bytes::new(4 << 20), ..cost(operation) }, 4);
     }
@@ -123,7 +127,7 @@ fn streams_and_memory_carry_long_messages() {
 #[test]
 fn a_message_that_is_too_long_for_a_packet_is_an_error_with_a_fix() {
     let (cpu, cpus) = cpus();
-    let cost = CostProbe { size: Bytes::new(100_000), ..cost(Word::IpcUdp) };
+    let cost = CostProbe { size: Bytes::new(100_000), ..cost(Operation::IpcUdp) };
     let error = open(&cost, cpu, &cpus).err().unwrap();
     assert!(error.hint().is_some_and(|hint| hint.contains("smaller size")), "{error}");
 }
@@ -145,7 +149,7 @@ fn a_partner_that_fails_is_not_awaited() {
 #[test]
 fn a_partner_that_is_killed_is_named_as_the_cause() {
     let (cpu, cpus) = cpus();
-    let other = CostProbe { partner_cpu: PartnerCpu::Other, ..cost(Word::IpcPipe) };
+    let other = CostProbe { partner_cpu: PartnerCpu::Other, ..cost(Operation::IpcPipe) };
     let Ok(cpu) = place(&other, cpu, &cpus) else {
         return skip(Need::Machine, "one CPU");
     };
@@ -154,36 +158,38 @@ fn a_partner_that_is_killed_is_named_as_the_cause() {
         let partner = Partner { operation, cpu };
         let content = Numbered::default();
         match operation {
-            Word::IpcVmsplice => check_killed(begin(ipc::vmsplice(terms), partner, content)),
-            Word::IpcUnixStream => check_killed(begin(ipc::unix_stream(terms), partner, content)),
-            Word::IpcUnixDatagram => {
+            Operation::IpcVmsplice => check_killed(begin(ipc::vmsplice(terms), partner, content)),
+            Operation::IpcUnixStream => {
+                check_killed(begin(ipc::unix_stream(terms), partner, content))
+            }
+            Operation::IpcUnixDatagram => {
                 check_killed(begin(ipc::unix_datagram(terms), partner, content));
             }
-            Word::IpcUnixSeqpacket => {
+            Operation::IpcUnixSeqpacket => {
                 check_killed(begin(ipc::unix_seqpacket(terms), partner, content));
             }
-            Word::IpcTcp => check_killed(begin(ipc::tcp(terms), partner, content)),
-            Word::IpcUdp => check_killed(begin(ipc::udp(terms), partner, content)),
-            Word::IpcMessageQueue => {
+            Operation::IpcTcp => check_killed(begin(ipc::tcp(terms), partner, content)),
+            Operation::IpcUdp => check_killed(begin(ipc::udp(terms), partner, content)),
+            Operation::IpcMessageQueue => {
                 check_killed(begin(ipc::message_queue(terms), partner, content));
             }
-            Word::IpcMemfd => check_killed(begin(ipc::memfd(terms), partner, content)),
-            Word::IpcProcessVmReadv => {
+            Operation::IpcMemfd => check_killed(begin(ipc::memfd(terms), partner, content)),
+            Operation::IpcProcessVmReadv => {
                 check_killed(begin(ipc::process_vm_readv(terms), partner, content));
             }
-            Word::IpcSharedMemory => {
+            Operation::IpcSharedMemory => {
                 check_killed(begin(ipc::shared_memory(terms), partner, content))
             }
-            Word::IpcSharedEventfd => {
+            Operation::IpcSharedEventfd => {
                 check_killed(begin(ipc::shared_eventfd(terms), partner, content));
             }
-            Word::IpcIoUring => check_killed(begin(ipc::io_uring(terms), partner, content)),
-            Word::IpcPipe => check_killed(begin(ipc::pipe(terms), partner, content)),
+            Operation::IpcIoUring => check_killed(begin(ipc::io_uring(terms), partner, content)),
+            Operation::IpcPipe => check_killed(begin(ipc::pipe(terms), partner, content)),
             other => panic!("{other}"),
         }
     };
     transports().for_each(|operation| killed(operation, Wait::Block));
-    killed(Word::IpcSharedMemory, Wait::Spin);
+    killed(Operation::IpcSharedMemory, Wait::Spin);
 }
 
 fn check_killed<T: Transport + 'static>(messages: Result<Messages<T, Numbered>, Unmeasurable>) {
@@ -199,6 +205,6 @@ fn check_killed<T: Transport + 'static>(messages: Result<Messages<T, Numbered>, 
 #[test]
 fn only_the_call_that_needs_it_has_the_hint_of_ptrace() {
     let hint = |operation| Unmeasurable::Partner { operation, errno: Errno::PERM }.hint();
-    assert!(hint(Word::IpcProcessVmReadv).is_some_and(|hint| hint.contains("ptrace")));
-    assert_eq!(hint(Word::IpcIoUring), None);
+    assert!(hint(Operation::IpcProcessVmReadv).is_some_and(|hint| hint.contains("ptrace")));
+    assert_eq!(hint(Operation::IpcIoUring), None);
 }

@@ -8,7 +8,8 @@ use tactus_delivery::item::Moment;
 use tactus_model::cpus::CpuList;
 use tactus_model::midi::{MidiProbe, Via};
 use tactus_model::policy::Scheduling;
-use tactus_model::result::{MessageFindings, Shortfall};
+use tactus_model::recording::ThreadId;
+use tactus_model::result::Shortfall;
 use tactus_model::time::{Clock, Monotonic, Nanos};
 use tactus_sys::pty::Pty;
 use tactus_sys::sleep::Sleeper;
@@ -20,31 +21,30 @@ use super::library::Library;
 use super::receiver::Receiver;
 use super::server::Server;
 use super::{END, Messages, MidiError, OVERTIME, REHEARSAL};
+use crate::apparatus::{Destination, Measured};
 use crate::schedule::Schedule;
-use crate::task::Destination;
-use crate::timer::TakenSamples;
 
 /// How long the first byte may take on a busy machine.
 const FIRST_ARRIVAL_MAX: Duration = Duration::from_secs(30);
 
-/// The surroundings of one delivery.
-pub(crate) struct Site {
+/// The line that the messages of one delivery take, with its receiver and who delivers.
+pub(crate) struct Port {
     window: Nanos,
     messages: Option<Messages>,
     is_evaluated: bool,
     ended: Moment,
     // In this order: the end of the line ends the receiver.
-    way: Way,
+    deliverer: Deliverer,
     receiver: Receiver,
 }
 
 /// Who keeps messages until their time.
-enum Way {
-    Library(Library),
+enum Deliverer {
+    Library(Box<Library>),
     Server(Box<Server>),
 }
 
-impl Site {
+impl Port {
     /// Makes the line and starts the receiver, and the client of a library, or the server with this
     /// policy on these CPUs. Returns what was not granted.
     ///
@@ -56,13 +56,13 @@ impl Site {
         scheduling: Scheduling,
         cpus: &CpuList,
     ) -> Result<(Self, Option<Shortfall>), MidiError> {
-        let (mut way, line) = Way::open(midi, scheduling, cpus)?;
+        let (mut deliverer, line) = Deliverer::open(midi, scheduling, cpus)?;
         let receiver = Receiver::start(line)?;
         let shortfall = receiver.schedule()?;
-        rehearse(&mut way, &receiver)?;
+        rehearse(&mut deliverer, &receiver)?;
         let ended = Moment::from_nanos(0);
-        let site = Self { window, messages: None, is_evaluated: false, ended, way, receiver };
-        Ok((site, shortfall))
+        let port = Self { window, messages: None, is_evaluated: false, ended, deliverer, receiver };
+        Ok((port, shortfall))
     }
 
     /// Announces a window that opens at `start`, with messages by `schedule`. The receiver keeps its
@@ -72,11 +72,21 @@ impl Site {
         let messages = Messages { start, schedule, until: start + self.window + OVERTIME };
         self.is_evaluated = matches!(kept, Destination::Memory(_));
         self.receiver.begin(messages.clone(), kept);
-        match &mut self.way {
-            Way::Library(library) => library.begin(messages.clone(), self.is_evaluated),
-            Way::Server(server) => server.begin(messages.clone(), self.is_evaluated),
+        match &mut self.deliverer {
+            Deliverer::Library(library) => library.begin(messages.clone(), self.is_evaluated),
+            Deliverer::Server(server) => server.begin(messages.clone(), self.is_evaluated),
         }
         self.messages = Some(messages);
+    }
+
+    /// The thread in which samples end.
+    pub(crate) const fn receiver(&self) -> ThreadId {
+        self.receiver.thread()
+    }
+
+    /// Whether a server writes the messages, not the measured thread.
+    pub(crate) const fn is_of_server(&self) -> bool {
+        matches!(self.deliverer, Deliverer::Server(_))
     }
 
     /// Delivers the messages of the window.
@@ -87,12 +97,12 @@ impl Site {
         &mut self,
         sleeper: &mut impl Sleeper<C>,
     ) -> Result<(), MidiError> {
-        match (&mut self.way, &self.messages) {
-            (Way::Library(library), Some(messages)) => {
+        match (&mut self.deliverer, &self.messages) {
+            (Deliverer::Library(library), Some(messages)) => {
                 library.deliver(sleeper, messages.until)?;
             }
-            (Way::Server(server), _) => server.deliver(sleeper)?,
-            (Way::Library(_), None) => {}
+            (Deliverer::Server(server), _) => server.deliver(sleeper)?,
+            (Deliverer::Library(_), None) => {}
         }
         self.ended = clock::now::<Monotonic>();
         Ok(())
@@ -102,17 +112,21 @@ impl Site {
     ///
     /// # Errors
     /// Those of the line and the server.
-    pub(crate) fn received(mut self) -> Result<Option<(TakenSamples, MessageFindings)>, MidiError> {
-        self.way.write(END)?;
+    pub(crate) fn received(mut self) -> Result<Option<Measured>, MidiError> {
+        self.deliverer.write(END)?;
+        let stamped_by = (!self.is_of_server()).then(|| self.receiver());
         let received = self.receiver.end();
-        let handed_over = self.way.end();
+        let handed_over = self.deliverer.end();
         let evaluated = self.messages.filter(|_| self.is_evaluated);
-        Ok(evaluated.map(|messages| judged(&messages, received, &handed_over, self.ended)))
+        Ok(evaluated.map(|messages| {
+            let (taken, found) = judged(&messages, received, &handed_over, stamped_by, self.ended);
+            Measured { messages: Some(found), ..taken.into() }
+        }))
     }
 }
 
-impl Way {
-    /// Opens the way, and returns the other end of its line too.
+impl Deliverer {
+    /// Starts it, and returns the other end of its line too.
     fn open(
         midi: &MidiProbe,
         scheduling: Scheduling,
@@ -122,7 +136,7 @@ impl Way {
             Via::Library => {
                 let pty = Pty::open()?;
                 pty.make_raw()?;
-                Ok((Self::Library(Library::start(pty.terminal, midi)?), pty.line))
+                Ok((Self::Library(Box::new(Library::start(pty.terminal, midi)?)), pty.line))
             }
             Via::Server => {
                 let (server, line) = Server::start(midi, scheduling, cpus)?;
@@ -148,13 +162,13 @@ impl Way {
 }
 
 /// Writes until something arrives: the code of both ends is then in memory.
-fn rehearse(way: &mut Way, receiver: &Receiver) -> Result<(), MidiError> {
+fn rehearse(deliverer: &mut Deliverer, receiver: &Receiver) -> Result<(), MidiError> {
     let begun = StdInstant::now();
     while !receiver.is_rehearsed() {
         if begun.elapsed() > FIRST_ARRIVAL_MAX {
             return Err(SysError::new("read", Errno::TIMEDOUT).into());
         }
-        way.write(REHEARSAL)?;
+        deliverer.write(REHEARSAL)?;
         thread::sleep(Duration::from_millis(1));
     }
     Ok(())
