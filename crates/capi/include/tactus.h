@@ -22,7 +22,8 @@
 #define TACTUS_DELIVER 0
 
 /*
- An item is dropped if it is later than `tolerance_ns`.
+ An item is dropped if it is later than `tolerance_ns`. A device without a lead takes each item a
+ little after it is due, so with 0 it drops every item.
  */
 #define TACTUS_DROP 1
 
@@ -122,6 +123,11 @@
 #define TACTUS_EVIDENCE_DEVICE_CLOCK 4
 
 /*
+ The times of a receipt are not by the device's own clock.
+ */
+#define TACTUS_NO_CORRECTION INT32_MIN
+
+/*
  The handle of a connection to the server.
  */
 typedef uint64_t tactus_client;
@@ -199,9 +205,10 @@ struct tactus_receipt {
    */
   uint32_t evidence;
   /*
-   0.
+   How much faster than nominal the device's clock ran, in parts per billion;
+   `TACTUS_NO_CORRECTION` if the times are not by that clock.
    */
-  uint32_t reserved;
+  int32_t correction_ppb;
 };
 
 /*

@@ -76,8 +76,8 @@ enum End {
 static CHANNELS: Slots<Object<Side>, 256> =
     Slots::new(Kind::Channel, [const { Slot::new(Object::new(None)) }; 256]);
 
-/// The longest wait after which a thread looks whether it shall end.
-const SLICE: Nanos = Nanos::from_millis(100);
+/// The longest wait after which a thread looks again, e.g. whether it shall end.
+pub(crate) const SLICE: Nanos = Nanos::from_millis(100);
 
 pub(crate) const CANCELED: Failure =
     Failure::new(libc::ECANCELED, c"the thread was asked to end; fix: return from it");

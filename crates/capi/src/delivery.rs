@@ -13,6 +13,7 @@ use tactus_stream::{BranchId, Client, Draft, IfLate, SOCKET, StreamId, Wanted};
 use tactus_sys::wait::wait_readable;
 
 use self::values::{moment, tactus_device, tactus_policy, tactus_receipt, tactus_slack};
+use crate::channel::SLICE;
 use crate::failure::{Failure, call, last_text};
 use crate::handles::{Kind, Object, Slot, Slots};
 use crate::text::{NULL, optional, put, text};
@@ -231,9 +232,6 @@ pub unsafe extern "C" fn tactus_receipt_next(
         }
     })
 }
-
-/// The longest wait after which a thread looks again.
-const SLICE: Nanos = Nanos::from_millis(100);
 
 /// Returns a descriptor for poll(2): after `tactus_receipt_next` has returned 0, it can be read when
 /// receipts may have come. It belongs to the connection.

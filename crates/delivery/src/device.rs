@@ -57,18 +57,56 @@ impl Delivery {
 
 /// The items that wait for a device, and those that it has but has not answered.
 ///
-/// Every item that was [pushed](Self::push) gets one receipt: from [`Self::take_due`],
-/// [`Self::settle`], [`Self::cut`], [`Self::close`] or [`Self::end`].
+/// Every item gets one receipt: from [`Self::push`], [`Self::take_due`], [`Self::settle`],
+/// [`Self::cut`], [`Self::close`], [`Self::leave`], [`Self::remove_some`] or [`Self::end`].
 #[derive(Clone, Debug)]
 pub struct Device<P> {
     queue: BTreeMap<Place, Item<P>>,
-    /// Where the items of each client stand.
-    places: BTreeMap<ClientId, BTreeSet<Place>>,
-    /// Each client numbers its own streams.
-    stopped: BTreeSet<(ClientId, StreamId)>,
+    of_clients: Places<ClientId>,
+    of_streams: Places<Key>,
+    stopped: BTreeSet<Key>,
+    /// Stopped streams whose items are not all removed yet.
+    stopping: BTreeSet<Key>,
     /// The receipts of the items in delivery if nobody settles them.
     unsettled: BTreeMap<Place, Receipt>,
     lead: Nanos,
+}
+
+/// A stream: each client numbers its own.
+type Key = (ClientId, StreamId);
+
+/// Where the items of each client, or of each stream, stand.
+#[derive(Clone, Debug)]
+struct Places<K>(BTreeMap<K, BTreeSet<Place>>);
+
+impl<K: Ord> Places<K> {
+    const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    fn add(&mut self, key: K, place: Place) {
+        self.0.entry(key).or_default().insert(place);
+    }
+
+    fn remove(&mut self, key: &K, place: &Place) {
+        if let Some(places) = self.0.get_mut(key) {
+            places.remove(place);
+            if places.is_empty() {
+                self.0.remove(key);
+            }
+        }
+    }
+}
+
+/// What [`Device::take_some`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken<P> {
+    /// An item to deliver now.
+    Item(Item<P>),
+    /// Nothing so far, and there may be more to look at.
+    More,
+    /// Nothing.
+    Nothing,
 }
 
 impl<P> Device<P> {
@@ -76,8 +114,10 @@ impl<P> Device<P> {
     pub const fn new(lead: Nanos) -> Self {
         Self {
             queue: BTreeMap::new(),
-            places: BTreeMap::new(),
+            of_clients: Places::new(),
+            of_streams: Places::new(),
             stopped: BTreeSet::new(),
+            stopping: BTreeSet::new(),
             unsettled: BTreeMap::new(),
             lead,
         }
@@ -95,49 +135,67 @@ impl<P> Device<P> {
         if self.has_stopped(item.client, item.stream) {
             return Some(Receipt::undelivered(&item, Outcome::Stopped));
         }
-        self.places.entry(item.client).or_default().insert(item.place());
-        let replaced = self.queue.insert(item.place(), item);
         // The desk accepts each number of a client once.
+        let replaced = self.queue.remove(&item.place());
+        replaced.iter().for_each(|replaced| self.forget(replaced));
+        self.of_clients.add(item.client, item.place());
+        self.of_streams.add((item.client, item.stream), item.place());
+        self.queue.insert(item.place(), item);
         replaced.map(|item| Receipt::undelivered(&item, Outcome::Failed))
     }
 
     /// When to look for due items; `None` while none waits.
     pub fn next(&self) -> Option<Moment> {
+        if !self.stopping.is_empty() {
+            return Some(Moment::from_nanos(0));
+        }
         let (place, _) = self.queue.first_key_value()?;
-        let at = place.due.as_nanos().saturating_sub(self.lead.as_nanos());
-        Some(Moment::from_nanos(at))
+        Some(place.due - self.lead)
     }
 
     /// The item to deliver now, if one is due. [`Self::settle`] says how that went, at once or
     /// after other items were taken.
     ///
-    /// Adds the receipts of items that are too late.
+    /// Adds the receipts of items that are too late, and of those whose stream stops.
     pub fn take_due(&mut self, now: Moment, receipts: &mut Vec<Receipt>) -> Option<Item<P>> {
-        let reached = now + self.lead;
-        while let Some(first) = self.queue.first_entry()
-            && first.key().due <= reached
-        {
-            let item = first.remove();
-            self.forget(&item.place());
-            let lateness = reached - item.due;
-            if item.if_late.tolerance().is_none_or(|tolerance| lateness <= tolerance) {
-                let unsettled = Receipt::undelivered(&item, Outcome::Unknown);
-                self.unsettled.insert(item.place(), unsettled);
-                return Some(item);
-            }
-            receipts.push(Receipt::undelivered(&item, Outcome::Late));
-            if matches!(item.if_late, IfLate::Stop(_)) {
-                self.stopped.insert((item.client, item.stream));
-                let stop = Removal::Stop(item.client, item.stream);
-                self.remove_all(&stop, receipts);
-            }
+        match self.take_some(now, usize::MAX, receipts) {
+            Taken::Item(item) => Some(item),
+            Taken::More | Taken::Nothing => None,
         }
-        None
     }
 
-    /// The number of items that the device has but has not answered.
-    pub fn in_delivery(&self) -> usize {
-        self.unsettled.len()
+    /// Like [`Self::take_due`], after looking at no more than `most` items, so others can use the
+    /// device meanwhile.
+    pub fn take_some(&mut self, now: Moment, most: usize, receipts: &mut Vec<Receipt>) -> Taken<P> {
+        let reached = now + self.lead;
+        for _ in 0..most {
+            let first = self.queue.first_entry().filter(|first| first.key().due <= reached);
+            let Some(first) = first else {
+                if self.remove_stopped(receipts) {
+                    continue;
+                }
+                return Taken::Nothing;
+            };
+            let item = first.remove();
+            self.forget(&item);
+            let key = (item.client, item.stream);
+            let lateness = reached - item.due;
+            let outcome = match item.if_late.tolerance() {
+                _ if self.stopped.contains(&key) => Outcome::Stopped,
+                Some(tolerance) if lateness > tolerance => Outcome::Late,
+                _ => {
+                    let unsettled = Receipt::undelivered(&item, Outcome::Unknown);
+                    self.unsettled.insert(item.place(), unsettled);
+                    return Taken::Item(item);
+                }
+            };
+            receipts.push(Receipt::undelivered(&item, outcome));
+            if outcome == Outcome::Late && matches!(item.if_late, IfLate::Stop(_)) {
+                self.stopped.insert(key);
+                self.stopping.insert(key);
+            }
+        }
+        Taken::More
     }
 
     /// The receipt of an item in delivery; `None` if it is none.
@@ -163,9 +221,12 @@ impl<P> Device<P> {
         self.stopped.contains(&(client, stream))
     }
 
-    /// Lets items of a stopped stream be delivered again.
-    pub fn resume(&mut self, client: ClientId, stream: StreamId) {
-        self.stopped.remove(&(client, stream));
+    /// Lets later items of a stopped stream be delivered again.
+    pub fn resume(&mut self, client: ClientId, stream: StreamId, receipts: &mut Vec<Receipt>) {
+        if self.stopped.contains(&(client, stream)) {
+            self.remove_all(&Removal::Stop(client, stream), receipts);
+        }
+        self.forget_stop(&(client, stream));
     }
 
     /// Removes the items of a stream that is closed.
@@ -188,19 +249,27 @@ impl<P> Device<P> {
         most: usize,
         receipts: &mut Vec<Receipt>,
     ) -> Option<Place> {
-        match removal {
-            Removal::Close(client, stream) => drop(self.stopped.remove(&(*client, *stream))),
-            Removal::Leave(client) => self.stopped.retain(|(other, _)| other != client),
-            Removal::Cut(_) | Removal::Stop(..) => {}
-        }
-        let places = self.places.get(&removal.client())?;
-        let places: Vec<Place> = places.range(from..).take(most).copied().collect();
+        let places = match removal {
+            Removal::Cut(Cut { client, .. }) => self.of_clients.0.get(client),
+            Removal::Close(client, stream) => {
+                self.forget_stop(&(*client, *stream));
+                self.of_streams.0.get(&(*client, *stream))
+            }
+            Removal::Stop(client, stream) => self.of_streams.0.get(&(*client, *stream)),
+            Removal::Leave(client) => {
+                self.stopped.retain(|(other, _)| other != client);
+                self.stopping.retain(|(other, _)| other != client);
+                self.of_clients.0.get(client)
+            }
+        };
+        let places: Vec<Place> = places?.range(from..).take(most).copied().collect();
         for place in &places {
             if let Entry::Occupied(entry) = self.queue.entry(*place)
                 && removal.applies_to(entry.get())
             {
-                receipts.push(Receipt::undelivered(&entry.remove(), removal.outcome()));
-                self.forget(place);
+                let item = entry.remove();
+                receipts.push(Receipt::undelivered(&item, removal.outcome()));
+                self.forget(&item);
             }
         }
         let last = places.last().filter(|_| places.len() == most)?;
@@ -211,20 +280,38 @@ impl<P> Device<P> {
         self.remove_some(removal, removal.start(), usize::MAX, receipts);
     }
 
-    /// Notes that an item waits no longer.
-    fn forget(&mut self, place: &Place) {
-        if let Some(places) = self.places.get_mut(&place.client) {
-            places.remove(place);
-            if places.is_empty() {
-                self.places.remove(&place.client);
+    /// Removes an item of a stream that has stopped; whether there may be more.
+    fn remove_stopped(&mut self, receipts: &mut Vec<Receipt>) -> bool {
+        let Some(key) = self.stopping.first().copied() else { return false };
+        let first = self.of_streams.0.get(&key).and_then(BTreeSet::first).copied();
+        match first.and_then(|place| self.queue.remove(&place)) {
+            Some(item) => {
+                self.forget(&item);
+                receipts.push(Receipt::undelivered(&item, Outcome::Stopped));
             }
+            None => drop(self.stopping.remove(&key)),
         }
+        true
+    }
+
+    /// Notes that a stream has not stopped.
+    fn forget_stop(&mut self, key: &Key) {
+        self.stopped.remove(key);
+        self.stopping.remove(key);
+    }
+
+    /// Notes that an item waits no longer.
+    fn forget(&mut self, item: &Item<P>) {
+        self.of_clients.remove(&item.client, &item.place());
+        self.of_streams.remove(&(item.client, item.stream), &item.place());
     }
 
     /// Removes everything. Items in delivery that nobody has settled may have come out.
     pub fn end(&mut self, receipts: &mut Vec<Receipt>) {
         receipts.extend(std::mem::take(&mut self.unsettled).into_values());
-        self.places.clear();
+        self.of_clients.0.clear();
+        self.of_streams.0.clear();
+        self.stopping.clear();
         let left = std::mem::take(&mut self.queue).into_values();
         receipts.extend(left.map(|item| Receipt::undelivered(&item, Outcome::Ended)));
     }
@@ -251,15 +338,6 @@ impl Removal {
             _ => Moment::from_nanos(0),
         };
         Place { due, client: ClientId(0), sequence: 0 }
-    }
-
-    const fn client(&self) -> ClientId {
-        match self {
-            Self::Cut(Cut { client, .. })
-            | Self::Close(client, _)
-            | Self::Stop(client, _)
-            | Self::Leave(client) => *client,
-        }
     }
 
     /// Whether it applies to an item of the client.
@@ -361,8 +439,38 @@ mod tests {
         assert_eq!(found, wanted.into_iter().collect());
         assert!(device.has_stopped(ClientId(1), StreamId(1)));
         assert_eq!(device.push(item(5, 9)).unwrap().outcome, Outcome::Stopped);
-        device.resume(ClientId(1), StreamId(1));
+        device.resume(ClientId(1), StreamId(1), &mut Vec::new());
         assert_eq!(device.push(item(6, 9)), None);
+    }
+
+    #[test]
+    fn a_stream_stops_in_steps_and_nothing_of_it_is_delivered_meanwhile() {
+        let stopping = |resumes_after: usize| {
+            let mut device = Device::new(Nanos::ZERO);
+            device.push(Item { if_late: IfLate::Stop(Nanos::ZERO), ..item(0, 1) });
+            (1..20)
+                .for_each(|sequence| assert_eq!(device.push(item(sequence, 3 + sequence)), None));
+            device.push(Item { stream: StreamId(2), ..item(20, 4) });
+            let (mut receipts, mut delivered) = (Vec::new(), Vec::new());
+            for step in 0.. {
+                if step == resumes_after {
+                    device.resume(ClientId(1), StreamId(1), &mut receipts);
+                    device.push(item(21, 4));
+                }
+                let before = receipts.len();
+                match device.take_some(at(4), 3, &mut receipts) {
+                    Taken::Item(item) => delivered.push(item.sequence),
+                    Taken::Nothing if step > resumes_after => break,
+                    Taken::More | Taken::Nothing => {}
+                }
+                assert!(step == resumes_after || receipts.len() <= before + 3);
+            }
+            let stopped = receipts.iter().filter(|receipt| receipt.outcome == Outcome::Stopped);
+            assert_eq!((stopped.count(), receipts.len(), device.waiting()), (19, 20, 0));
+            delivered
+        };
+        assert_eq!(stopping(2), [20, 21]);
+        assert_eq!(stopping(30), [20, 21]);
     }
 
     #[test]
@@ -375,7 +483,7 @@ mod tests {
         assert_eq!((delivered, outcomes), (vec![], vec![(0, Outcome::Late)]));
         assert_eq!(device.push(other(1, 3)), None);
         assert!(!device.has_stopped(ClientId(2), StreamId(1)));
-        device.resume(ClientId(2), StreamId(1));
+        device.resume(ClientId(2), StreamId(1), &mut Vec::new());
         assert_eq!(device.push(item(1, 3)).unwrap().outcome, Outcome::Stopped);
         let mut receipts = Vec::new();
         device.close(ClientId(1), StreamId(1), &mut receipts);
@@ -414,7 +522,7 @@ mod tests {
             steps += 1;
         }
         let removed: Vec<u64> = receipts.iter().map(|receipt| receipt.sequence).collect();
-        assert_eq!((removed, steps, device.waiting()), (vec![1, 3, 5, 7, 9], 4, 15));
+        assert_eq!((removed, steps, device.waiting()), (vec![1, 3, 5, 7, 9], 2, 15));
         device.leave(ClientId(2), &mut receipts);
         assert_eq!(run(&mut device, 5).0, [0, 2, 4, 6, 8]);
     }
@@ -426,7 +534,6 @@ mod tests {
         let mut receipts = Vec::new();
         let first = device.take_due(at(1), &mut receipts).unwrap().place();
         let second = device.take_due(at(1), &mut receipts).unwrap().place();
-        assert_eq!(device.in_delivery(), 2);
         assert!(device.settle(&second, done(1)).is_some(), "answered before the first");
         assert_eq!(device.settle(&second, done(1)), None, "answered once");
         let third = device.take_due(at(1), &mut receipts).unwrap().place();

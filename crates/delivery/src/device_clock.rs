@@ -82,7 +82,7 @@ const DEVIATION_MAX: f64 = 0.01;
 const GAP: f64 = 20e6;
 
 impl DeviceClock {
-    /// A clock of so many frames a second that was not observed yet.
+    /// A clock of `rate` frames per second that was not observed yet.
     pub fn new(rate: u32) -> Self {
         let nominal = 1e9 / f64::from(rate.max(1));
         Self { nominal, state: None, restarts: Restarts::default() }
@@ -110,7 +110,7 @@ impl DeviceClock {
         let State { start, position: last, time, frame } = self.state?;
         let after = time + signed_difference(position, last) * frame;
         Some(if after < 0.0 {
-            Moment::from_nanos(start.as_nanos().saturating_sub(-after as u64))
+            start - Nanos::from_nanos(-after as u64)
         } else {
             start + Nanos::from_nanos(after.round() as u64)
         })
@@ -180,7 +180,7 @@ mod tests {
         START + Nanos::from_nanos(nanos as u64)
     }
 
-    /// A device with a crystal that is off by so much, and blocks of so many frames.
+    /// A device whose frames take `frame` nanoseconds, in blocks of `block` frames.
     struct Simulated {
         frame: f64,
         block: u64,

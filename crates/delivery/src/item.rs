@@ -1,10 +1,8 @@
 //! Items, and what belongs to them.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::time::{Instant, Monotonic, Nanos};
-
-/// An instant of delivery: on the monotonic clock, or in virtual time.
-pub type Moment = Instant<Monotonic>;
+pub use tactus_model::time::Moment;
+use tactus_model::time::Nanos;
 
 /// A client of the server; numbers are not used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

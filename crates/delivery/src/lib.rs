@@ -7,6 +7,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`item`] | items, streams, lateness policies |
+//! | [`mod@format`] | what the payload of an item may be |
 //! | [`receipt`] | outcomes and receipts |
 //! | [`device`] | the queue of a device: what is delivered when, and what is not |
 //! | [`device_clock`] | positions of a device, mapped to the monotonic clock |
@@ -22,6 +23,7 @@
 pub mod desk;
 pub mod device;
 pub mod device_clock;
+pub mod format;
 pub mod item;
 pub mod receipt;
 pub mod simulation;

@@ -1,6 +1,7 @@
 //! The answer to an item.
 
 use serde::{Deserialize, Serialize};
+use tactus_model::time::Nanos;
 
 use crate::device_clock::Correction;
 use crate::item::{ClientId, Item, Moment, StreamId};
@@ -77,6 +78,10 @@ pub enum Evidence {
 }
 
 impl Evidence {
+    /// All kinds of evidence.
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::Virtual, Self::Call, Self::Kernel, Self::DeviceClock];
+
     /// Its word, as in JSON.
     pub const fn word(self) -> &'static str {
         match self {
@@ -126,6 +131,51 @@ impl Receipt {
             outcome,
             evidence: Evidence::None,
             correction: None,
+        }
+    }
+
+    /// How much later than due the delivery began, in nanoseconds; negative if it was early, `None`
+    /// if it was never begun. Saturates.
+    pub fn error_ns(&self) -> Option<i64> {
+        let signed = |length: Nanos| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX);
+        let began = self.began?;
+        Some(if began < self.due { -signed(self.due - began) } else { signed(began - self.due) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::{BranchId, Epoch, IfLate};
+
+    #[test]
+    fn an_error_is_signed() {
+        let item = Item {
+            client: ClientId(0),
+            sequence: 0,
+            stream: StreamId(0),
+            branch: BranchId(0),
+            epoch: Epoch(0),
+            due: Moment::from_nanos(105),
+            if_late: IfLate::Deliver,
+            payload: (),
+        };
+        let receipt = Receipt::undelivered(&item, Outcome::Delivered);
+        let error_ns = |began: Option<u64>| {
+            Receipt { began: began.map(Moment::from_nanos), ..receipt }.error_ns()
+        };
+        assert_eq!(error_ns(None), None);
+        assert_eq!((error_ns(Some(104)), error_ns(Some(108))), (Some(-1), Some(3)));
+        assert_eq!(error_ns(Some(u64::MAX)), Some(i64::MAX));
+    }
+
+    #[test]
+    fn words_are_those_of_json() {
+        for outcome in Outcome::ALL {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.word());
+        }
+        for evidence in Evidence::ALL {
+            assert_eq!(serde_json::to_value(evidence).unwrap(), evidence.word());
         }
     }
 }

@@ -93,12 +93,12 @@ pub fn play<P: Clone>(
 
 struct Simulation<'a, P> {
     server: VirtualServer<P>,
-    players: Vec<Player<'a, P>>,
+    clients: Vec<ScriptedClient<'a, P>>,
     played: Played<P>,
 }
 
 /// A client of the simulation.
-struct Player<'a, P> {
+struct ScriptedClient<'a, P> {
     client: ClientId,
     /// What it has not submitted yet, by time and then as written.
     pending: BTreeMap<(Moment, u64), (Epoch, Note<P>)>,
@@ -111,7 +111,7 @@ struct Player<'a, P> {
     blocked_until: Option<Moment>,
 }
 
-impl<P: Clone> Player<'_, P> {
+impl<P: Clone> ScriptedClient<'_, P> {
     fn write(&mut self, note: &Note<P>) {
         let epoch = self.epochs.get(&note.branch).copied().unwrap_or_default();
         self.pending.insert((note.due, self.written), (epoch, note.clone()));
@@ -137,13 +137,13 @@ impl<P: Clone> Player<'_, P> {
 impl<'a, P: Clone> Simulation<'a, P> {
     fn new(scripts: &'a [Script<P>], limits: Limits) -> Result<Self, Refusal> {
         let mut server = VirtualServer::new(limits);
-        let mut players = Vec::new();
+        let mut clients = Vec::new();
         for script in scripts {
             let client = server.enter(limits.items);
             for (stream, device) in &script.streams {
                 server.open(client, *stream, *device)?;
             }
-            let mut player = Player {
+            let mut scripted = ScriptedClient {
                 client,
                 pending: BTreeMap::new(),
                 changes: &script.changes,
@@ -152,26 +152,26 @@ impl<'a, P: Clone> Simulation<'a, P> {
                 submitted: 0,
                 blocked_until: None,
             };
-            script.notes.iter().for_each(|note| player.write(note));
-            players.push(player);
+            script.notes.iter().for_each(|note| scripted.write(note));
+            clients.push(scripted);
         }
         let played = Played { devices: BTreeMap::new(), receipts: Vec::new(), accepted: 0 };
-        Ok(Self { server, players, played })
+        Ok(Self { server, clients, played })
     }
 
     /// Makes the changes that are decided by now.
     fn decide(&mut self) -> Result<(), Refusal> {
-        for player in &mut self.players {
-            while let Some((change, later)) = player.changes.split_first()
+        for scripted in &mut self.clients {
+            while let Some((change, later)) = scripted.changes.split_first()
                 && change.decided <= self.server.now()
             {
-                player.changes = later;
-                let epoch = player.epochs.entry(change.branch).or_default();
+                scripted.changes = later;
+                let epoch = scripted.epochs.entry(change.branch).or_default();
                 *epoch = epoch.next();
-                let (client, branch) = (player.client, change.branch);
+                let (client, branch) = (scripted.client, change.branch);
                 let cut = Cut { client, branch, epoch: *epoch, at: change.at };
                 self.server.cut(&cut)?;
-                change.instead.iter().for_each(|note| player.write(note));
+                change.instead.iter().for_each(|note| scripted.write(note));
             }
         }
         Ok(())
@@ -179,7 +179,7 @@ impl<'a, P: Clone> Simulation<'a, P> {
 
     /// Lets clients submit, in random order, until none can.
     fn submit_all(&mut self, random: &mut SplitMix64) -> Result<(), Refusal> {
-        let mut able: Vec<usize> = (0..self.players.len()).collect();
+        let mut able: Vec<usize> = (0..self.clients.len()).collect();
         while !able.is_empty() {
             random.shuffle(&mut able);
             let mut left = Vec::new();
@@ -194,23 +194,23 @@ impl<'a, P: Clone> Simulation<'a, P> {
         Ok(())
     }
 
-    /// Lets a client submit at most so many items; whether it may have more to submit.
+    /// Lets a client submit at most `most` items; whether it may have more to submit.
     fn submit(&mut self, index: usize, most: u64) -> Result<bool, Refusal> {
-        let player = &mut self.players[index];
-        player.blocked_until = None;
+        let scripted = &mut self.clients[index];
+        scripted.blocked_until = None;
         for _ in 0..most {
-            let Some(item) = player.first() else { return Ok(false) };
+            let Some(item) = scripted.first() else { return Ok(false) };
             match self.server.submit(item) {
                 Ok(()) => {}
                 Err(Refusal::TooFarAhead { from, .. }) => {
-                    player.blocked_until = Some(from);
+                    scripted.blocked_until = Some(from);
                     return Ok(false);
                 }
                 Err(refusal) if refusal.is_transient() => return Ok(false),
                 Err(refusal) => return Err(refusal),
             }
-            player.pending.pop_first();
-            player.submitted += 1;
+            scripted.pending.pop_first();
+            scripted.submitted += 1;
             self.played.accepted += 1;
         }
         Ok(true)
@@ -234,8 +234,8 @@ impl<'a, P: Clone> Simulation<'a, P> {
 
     /// The next instant at which something happens.
     fn next(&self) -> Option<Moment> {
-        let blocked = self.players.iter().filter_map(|player| player.blocked_until);
-        let changes = self.players.iter().filter_map(|player| player.changes.first());
+        let blocked = self.clients.iter().filter_map(|scripted| scripted.blocked_until);
+        let changes = self.clients.iter().filter_map(|scripted| scripted.changes.first());
         let due = self.server.next().into_iter();
         due.chain(blocked).chain(changes.map(|change| change.decided)).min()
     }

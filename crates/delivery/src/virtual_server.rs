@@ -34,7 +34,7 @@ impl<P> VirtualServer<P> {
         self.now
     }
 
-    /// A new client that has room for so many receipts; see [`Desk::enter`].
+    /// A new client that has room for `room` receipts; see [`Desk::enter`].
     pub fn enter(&mut self, room: u32) -> ClientId {
         self.desk.enter(room)
     }

@@ -13,7 +13,7 @@ use tactus_model::time::Nanos;
 const WIDE: Limits =
     Limits { items: u32::MAX, horizon: Nanos::from_secs(1 << 20), streams: 8, branches: 8 };
 
-/// Scripts of so many clients and notes, with changes, over some instants that several share.
+/// Scripts of `clients` clients with `notes` notes each, and changes, over a few shared instants.
 fn scripts(seed: u64, clients: u32, notes: u32, span: u64) -> Vec<Script<u64>> {
     let mut random = SplitMix64::new(seed);
     let note = |random: &mut SplitMix64, from: u64, branch: Option<u32>| Note {

@@ -5,6 +5,7 @@
 //! | [`osc`] | Open Sound Control over UDP, with receipts back |
 //! | [`lines`] | JSON lines over a local socket |
 //! | [`lsl`] | deliveries as markers of the Lab Streaming Layer |
+//! | [`sender`] | what a door has of the server |
 //! | [`clock`] | the real-time clock beside the monotonic one, and its jumps |
 //! | [`values`] | values of messages as the payload that a device takes |
 //!
@@ -17,6 +18,7 @@ pub mod clock;
 pub mod lines;
 pub mod lsl;
 pub mod osc;
+pub mod sender;
 pub mod values;
 
 use tactus_stream::{ClientId, Evidence, Moment, Outcome, Receipt, StreamId};

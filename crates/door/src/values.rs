@@ -20,14 +20,23 @@ pub enum Value<'a> {
     Midi([u8; 3]),
 }
 
+/// The most bytes of the payload of an item.
+pub const PAYLOAD_BYTES: u32 = 1024;
+
 /// Why values are not a payload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("value {place}: {what}")]
-pub struct BadValue {
-    /// The place of the value, from 1.
-    pub place: usize,
-    /// What is wrong with it.
-    pub what: String,
+pub enum BadValue {
+    /// One of them.
+    #[error("value {place}: {what}")]
+    Value {
+        /// The place of the value, from 1.
+        place: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// They are too many.
+    #[error("the values have {0} bytes, more than {PAYLOAD_BYTES}; fix: several items")]
+    Length(usize),
 }
 
 /// The payload of these values for a device; whether it is a whole message is checked when it is
@@ -41,14 +50,14 @@ pub struct BadValue {
 /// | audio | samples as numbers, channel after channel |
 ///
 /// # Errors
-/// A value is not possible for the device.
+/// A value is not possible for the device, or they are more than [`PAYLOAD_BYTES`].
 pub fn payload<'a>(
     format: Format,
     values: impl IntoIterator<Item = Value<'a>>,
 ) -> Result<Vec<u8>, BadValue> {
     let mut bytes = Vec::new();
     for (index, value) in values.into_iter().enumerate() {
-        let wrong = |what: String| BadValue { place: index + 1, what };
+        let wrong = |what: String| BadValue::Value { place: index + 1, what };
         match (format, value) {
             (Format::Audio { .. }, Value::Float(sample)) => put_sample(&mut bytes, sample),
             (Format::Audio { .. }, Value::Int(sample)) => put_sample(&mut bytes, sample as f64),
@@ -71,7 +80,10 @@ pub fn payload<'a>(
             (_, Value::Midi(_)) => return Err(wrong("the device takes no MIDI".to_owned())),
         }
     }
-    Ok(bytes)
+    match bytes.len() <= PAYLOAD_BYTES as usize {
+        true => Ok(bytes),
+        false => Err(BadValue::Length(bytes.len())),
+    }
 }
 
 fn put_sample(bytes: &mut Vec<u8>, sample: f64) {
@@ -100,8 +112,12 @@ pub enum BadIfLate {
     NoTolerance(String),
 }
 
+/// The tolerance of `drop` and `stop` without one. Every device takes an item a little later than
+/// it is due, so with a tolerance of zero none would be delivered.
+const TOLERANCE: Nanos = Nanos::from_millis(5);
+
 /// Parses what happens to a late item: `deliver`, `drop` or `stop`, the latter two with a tolerance
-/// such as `drop:5ms`.
+/// such as `drop:10ms`, or with one of 5 ms.
 ///
 /// # Errors
 /// The word is unknown, or the tolerance is no duration.
@@ -110,7 +126,7 @@ pub fn if_late(text: &str) -> Result<IfLate, BadIfLate> {
         text.split_once(':').map_or((text, None), |(word, tolerance)| (word, Some(tolerance)));
     let length = || {
         tolerance
-            .map_or(Ok(Nanos::ZERO), str::parse)
+            .map_or(Ok(TOLERANCE), str::parse)
             .map_err(|error| BadIfLate::Tolerance { word: word.to_owned(), error })
     };
     match word {
@@ -187,7 +203,9 @@ mod tests {
     #[test]
     fn policies_are_words() {
         assert_eq!(if_late("deliver"), Ok(IfLate::Deliver));
-        assert_eq!(if_late("drop"), Ok(IfLate::Drop(Nanos::ZERO)));
+        assert_eq!(if_late("drop"), Ok(IfLate::Drop(Nanos::from_millis(5))));
+        assert_eq!(if_late("stop"), if_late("stop:5ms"));
+        assert_eq!(if_late("drop:0ms"), Ok(IfLate::Drop(Nanos::ZERO)));
         assert_eq!(if_late("stop:5ms"), Ok(IfLate::Stop(Nanos::from_millis(5))));
         let said = |text| if_late(text).unwrap_err().to_string();
         assert_eq!(

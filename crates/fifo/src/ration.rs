@@ -14,7 +14,7 @@ use tactus_sys::clock;
 const USUAL: Nanos = Nanos::from_micros(50);
 const PART: u64 = 20;
 
-/// Slow notices, of half a millisecond and more, take one part of so many: 0.05 %.
+/// Slow notices, of half a millisecond and more, take one part of this number: 0.05 %.
 const PART_SLOW: u64 = 2000;
 
 /// How much CPU time slow notices may take in advance: CPU time contains interrupts, so some

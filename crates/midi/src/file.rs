@@ -12,6 +12,9 @@ use crate::text::NotAMessage;
 /// The most bytes of a file.
 pub const FILE_BYTES_MAX: usize = 16 << 20;
 
+/// The most messages, and changes of tempo, of a file: a day of ten a second.
+pub const MESSAGES_MAX: usize = 1 << 20;
+
 /// A message, and when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed {
@@ -34,8 +37,11 @@ pub struct TimedMessages {
 #[derive(Debug, thiserror::Error)]
 pub enum NotAFile {
     /// It is too long.
-    #[error("the file has {0} bytes; the limit is {FILE_BYTES_MAX}")]
+    #[error("the file has more than {FILE_BYTES_MAX} bytes, which is the limit")]
     TooLong(usize),
+    /// It has too many messages.
+    #[error("the file has more than {MESSAGES_MAX} messages, which is the limit")]
+    TooMany,
     /// It says that it is a standard MIDI file, and is damaged.
     #[error("the standard MIDI file is damaged: {0}")]
     Damaged(#[from] midly::Error),
@@ -74,7 +80,7 @@ pub enum NotAFile {
 }
 
 /// Reads a standard MIDI file, or a text with a time and a [message](crate::text) on each line.
-/// Empty lines and those that begin with `#` are comments.
+/// What follows a `#` is a comment.
 ///
 /// # Errors
 /// Says what is wrong, and where.
@@ -95,8 +101,8 @@ pub fn read(bytes: &[u8]) -> Result<TimedMessages, NotAFile> {
 fn text(text: &str) -> Result<TimedMessages, NotAFile> {
     let mut messages = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
-        let text = text.trim();
-        if text.is_empty() || text.starts_with('#') {
+        let text = text.split('#').next().unwrap_or_default().trim();
+        if text.is_empty() {
             continue;
         }
         let (time, message) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -104,6 +110,7 @@ fn text(text: &str) -> Result<TimedMessages, NotAFile> {
         let at = time.parse().map_err(wrong_time)?;
         let wrong = |reason| NotAFile::Message { line, reason };
         messages.push(Timed { at, message: message.parse().map_err(wrong)? });
+        check_count(messages.len())?;
     }
     messages.sort_by_key(|timed| timed.at);
     Ok(TimedMessages { messages, left_out: 0 })
@@ -120,8 +127,12 @@ fn standard(file: &Smf<'_>) -> Result<TimedMessages, NotAFile> {
         let (mut tick, mut parser) = (0, Parser::default());
         for event in track {
             tick += u64::from(event.delta.as_int());
+            check_count(events.len())?;
             let mut keep = |parsed| match parsed {
-                Parsed::Message { message, .. } => events.push((tick, Event::Message(message))),
+                Parsed::Message { message, .. } if events.len() <= MESSAGES_MAX => {
+                    events.push((tick, Event::Message(message)));
+                }
+                Parsed::Message { .. } => {}
                 Parsed::Problem { .. } => left_out += 1,
             };
             match &event.kind {
@@ -147,6 +158,7 @@ fn standard(file: &Smf<'_>) -> Result<TimedMessages, NotAFile> {
         }
         parser.finish(|_| left_out += 1);
     }
+    check_count(events.len())?;
     // The order within a tick is that of the tracks, and tempo comes first.
     events.sort_by_key(|(tick, event)| (*tick, !matches!(event, Event::Tempo(_))));
     let mut clock = TickClock::new(file.header.timing)?;
@@ -158,6 +170,10 @@ fn standard(file: &Smf<'_>) -> Result<TimedMessages, NotAFile> {
         }
     }
     Ok(TimedMessages { messages, left_out })
+}
+
+fn check_count(messages: usize) -> Result<(), NotAFile> {
+    if messages <= MESSAGES_MAX { Ok(()) } else { Err(NotAFile::TooMany) }
 }
 
 enum Event {
@@ -174,7 +190,7 @@ fn feed(parser: &mut Parser, bytes: &[u8], mut keep: impl FnMut(Parsed)) {
 struct TickClock {
     /// Ticks of a quarter note, or of a second; more than 0.
     ticks: u128,
-    /// Nanoseconds of as many ticks.
+    /// Nanoseconds of these ticks.
     span: u128,
     /// Whether the tempo changes it.
     is_metrical: bool,
@@ -243,8 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_a_million_messages_in_few_bytes_is_refused() {
+        let mut file = b"MThd\0\0\0\x06\0\0\0\x01\0\x60MTrk".to_vec();
+        // One escape of clock bytes: a variable length of four bytes.
+        let (count, mut track) = (MESSAGES_MAX + 1, vec![0, 0xF7]);
+        track.extend([21, 14, 7].map(|shift| 0x80 | (count >> shift) as u8 & 0x7F));
+        track.push((count & 0x7F) as u8);
+        track.resize(track.len() + count, 0xF8);
+        file.extend((track.len() as u32).to_be_bytes());
+        file.extend(track);
+        assert!(matches!(read(&file), Err(NotAFile::TooMany)));
+    }
+
+    #[test]
     fn text_has_a_time_and_a_message_on_each_line() {
-        let text = "# a chord\n\n1s note-off 1 60 0\n0ms note-on 1 60 100\n0.5s  90 40 64\n";
+        let text =
+            "# a chord\n\n1s note-off 1 60 0  # its end\n0ms note-on 1 60 100\n0.5s  90 40 64\n";
         let wanted = ["0ns note-on 1 60 100", "500ms note-on 1 64 100", "1s note-off 1 60 0"];
         assert_eq!(texts(text.as_bytes()), wanted);
     }

@@ -63,6 +63,8 @@ pub struct Counts {
 pub struct Hub<Q> {
     listeners: BTreeMap<ListenerId, Listener<Q>>,
     next: u64,
+    /// Messages that listeners have lost, those that have left included.
+    lost: u64,
     /// What the input holds.
     sounding: Sounding,
 }
@@ -82,7 +84,7 @@ struct Listener<Q> {
 
 impl<Q> Default for Hub<Q> {
     fn default() -> Self {
-        Self { listeners: BTreeMap::new(), next: 0, sounding: Sounding::default() }
+        Self { listeners: BTreeMap::new(), next: 0, lost: 0, sounding: Sounding::default() }
     }
 }
 
@@ -107,8 +109,14 @@ impl<Q: Queue> Hub<Q> {
     pub fn pass(&mut self, message: &Message, began: Arrival, ended: Arrival) {
         self.catch_up(began);
         self.sounding.follow(message);
+        let lost = &mut self.lost;
         self.listeners.retain(|_, listener| {
-            !listener.kinds.contain(message) || listener.offer(message, began, ended)
+            if !listener.kinds.contain(message) {
+                return true;
+            }
+            let offered = listener.offer(message, began, ended);
+            *lost += u64::from(offered == Offered::Full);
+            offered != Offered::Gone
         });
     }
 
@@ -127,6 +135,11 @@ impl<Q: Queue> Hub<Q> {
         self.catch_up(now);
     }
 
+    /// Messages that listeners have lost so far, those that have left included.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Whether a listener waits for the end of a note, and [`Self::catch_up`] has to be called
     /// again.
     pub fn is_behind(&self) -> bool {
@@ -142,15 +155,15 @@ impl<Q: Queue> Hub<Q> {
 }
 
 impl<Q: Queue> Listener<Q> {
-    /// Offers a message; whether somebody still reads.
-    fn offer(&mut self, message: &Message, began: Arrival, ended: Arrival) -> bool {
+    /// Offers a message.
+    fn offer(&mut self, message: &Message, began: Arrival, ended: Arrival) -> Offered {
         let offered = self.push(message, began, ended);
         if offered == Offered::Full {
             self.lost += 1;
             self.counts.lost += 1;
             self.is_behind = true;
         }
-        offered != Offered::Gone
+        offered
     }
 
     /// Ends what sounds here and not at the input; whether somebody still reads.

@@ -75,6 +75,11 @@ fn packet() -> impl Strategy<Value = OscPacket> {
     })
 }
 
+/// Any byte but the tag of an alternate string, which rosc refuses.
+fn damaged_byte() -> impl Strategy<Value = u8> {
+    any::<u8>().prop_filter("rosc has no alternate strings", |byte| *byte != b'S')
+}
+
 proptest! {
     #[test]
     fn packets_of_rosc_are_read(packet in packet()) {
@@ -94,15 +99,19 @@ proptest! {
     #[test]
     fn what_is_read_from_a_damaged_packet_rosc_reads_too(
         packet in packet(),
-        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), damaged_byte()), 1..4),
     ) {
         let mut bytes = rosc::encoder::encode(&packet).unwrap();
         for (place, value) in damage {
             let place = place.index(bytes.len());
             bytes[place] = value;
         }
-        // The reverse does not hold: rosc reads a part of some packets that are malformed.
-        if let Ok(ours) = tactus_osc::read(&bytes) {
+        // The reverse does not hold: rosc reads a part of some packets that are malformed. A message
+        // without type tags, which OSC 1.0 asks receivers to accept from old senders, is refused by
+        // rosc with all that follows it; it has no arguments here.
+        if let Ok(ours) = tactus_osc::read(&bytes)
+            && ours.iter().all(|timed| !timed.message.arguments.is_empty())
+        {
             let (_, theirs) = rosc::decoder::decode_udp(&bytes).unwrap();
             let mut wanted = Vec::new();
             flat(&theirs, TimeTag::IMMEDIATE, &mut wanted);

@@ -20,7 +20,7 @@ impl Bandwidth {
     /// None.
     pub const ZERO: Self = Self(0);
 
-    /// `percent` of so many CPUs.
+    /// `percent` of `cpus` CPUs.
     pub const fn percent_of_cpus(percent: u64, cpus: u64) -> Self {
         Self(CPU.saturating_mul(cpus).saturating_mul(percent) / 100)
     }

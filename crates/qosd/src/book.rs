@@ -11,14 +11,11 @@ use std::collections::BTreeMap;
 use tactus_admission::kernel::{PERIOD_LEAST, PERIOD_MOST, RUNTIME_LEAST};
 use tactus_model::format;
 use tactus_model::reserve::Capacity;
-use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_model::time::{Moment, Nanos};
 use tactus_qos::{Constraint, Fit, Refusal, ReserveId, Terms};
 
 use crate::Bandwidth;
 use crate::elastic::{self, Demand};
-
-/// An instant of the clock of all decisions.
-pub type Moment = Instant<Monotonic>;
 
 /// How long a growth that the kernel refused is not tried again: others than this manager hold
 /// the bandwidth.

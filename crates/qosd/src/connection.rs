@@ -6,10 +6,10 @@ use std::os::unix::net::UnixStream;
 use tactus_model::time::Nanos;
 use tactus_qos::message::{CALL_BYTES, Call, REPLY_BYTES, Reply, cut, encode};
 use tactus_qos::{Event, ReserveId};
+use tactus_sys::closer::Closer;
 use tactus_sys::poller::Interest;
 use tactus_sys::{Errno, SysError, local_socket};
 
-use crate::closer::Closer;
 use crate::{Client, Moment};
 
 /// How long a call may take to arrive after its first byte.
@@ -20,6 +20,9 @@ pub const REPLY_TIME: Nanos = Nanos::from_secs(10);
 
 /// Bytes of events that a client may leave unread, beside one reply.
 pub const EVENT_BYTES: usize = 64 << 10;
+
+/// Descriptors of a user that wait to be closed; beyond it, the user can send none.
+const CLOSING_MOST: usize = 16;
 
 /// Descriptors that wait for their call.
 const DESCRIPTORS_MOST: usize = 4;
@@ -112,7 +115,7 @@ pub(crate) struct Connection {
     taken: u64,
     /// Each with the number of bytes that had come when it came.
     descriptors: Vec<(u64, OwnedFd)>,
-    closer: Closer,
+    closer: Closer<OwnedFd>,
     unsent: Vec<u8>,
     /// Since when nothing of `unsent` was taken.
     stuck: Option<Moment>,
@@ -122,7 +125,12 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection; `stream` must not wait.
-    pub const fn new(stream: UnixStream, client: Client, process: i32, closer: Closer) -> Self {
+    pub const fn new(
+        stream: UnixStream,
+        client: Client,
+        process: i32,
+        closer: Closer<OwnedFd>,
+    ) -> Self {
         Self {
             stream,
             client,
@@ -145,7 +153,7 @@ impl Connection {
     /// The connection is to be closed.
     pub fn receive(&mut self, now: Moment) -> Result<(), Closed> {
         let mut buffer = [0; CALL_BYTES];
-        let accepts = self.closer.accepts(self.client.user);
+        let accepts = self.closer.waiting(self.client.user) < CLOSING_MOST;
         let received = match local_socket::receive(&self.stream, &mut buffer, accepts) {
             Err(error) if error.errno == Errno::AGAIN => return Ok(()),
             Err(error) if error.errno == Errno::CONNRESET => return Err(Closed::Gone),

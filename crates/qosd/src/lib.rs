@@ -6,11 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod adapt;
-mod allowance;
 mod bandwidth;
 mod book;
 mod calls;
-mod closer;
+
 mod connection;
 mod elastic;
 mod kept;
@@ -27,7 +26,7 @@ mod subject;
 mod watch;
 
 pub use bandwidth::Bandwidth;
-pub use book::{Book, Moment, Step};
+pub use book::{Book, Step};
 pub use connection::{CALL_TIME, EVENT_BYTES, REPLY_TIME};
 pub use ledger::{BadLedger, Ledger};
 pub use manager::{Client, Manager, NotReserved, Notice, RESERVES_MOST, What};
@@ -35,3 +34,4 @@ pub use policy::{Caps, Policy};
 pub use server::{CONNECTIONS_MOST, ManagerHandle, Report, Server};
 pub use start::{Found, NotStarted, POLICY, Places, STATE, start};
 pub use subject::{NotASubject, Started, Subject};
+pub use tactus_model::time::Moment;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,16 +11,17 @@ use std::time::Duration;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
+use tactus_model::token_bucket::TokenBucket;
 use tactus_qos::message::{Call, FollowReply, GrantReply, Reply};
 use tactus_qos::{Event, ReserveId};
+use tactus_sys::closer::Closer;
 use tactus_sys::local_socket::SocketFile;
 use tactus_sys::poller::{Interest, Poller, Ready};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock, local_socket, process, thread};
 
-use crate::allowance::Allowance;
 use crate::calls::{self, Answer};
-use crate::closer::Closer;
+
 use crate::connection::{Busy, Closed, Connection};
 use crate::{Client, Manager, Moment, NotReserved, Notice, Policy, Subject, What};
 
@@ -30,6 +31,9 @@ pub const CONNECTIONS_MOST: usize = 1024;
 /// The connections of [`CONNECTIONS_MOST`] that only root gets: others, by many user IDs, take no
 /// more than the rest.
 const CONNECTIONS_OF_ROOT: usize = 64;
+
+/// Changes of a user that may come at once, as seconds of the rate.
+const BURST_SECONDS: u64 = 2;
 
 /// Connections that are accepted before others are served again.
 const ACCEPTED_AT_ONCE: usize = 16;
@@ -48,7 +52,7 @@ const CONNECTIONS: u64 = 3;
 /// Serves the manager on a socket.
 #[derive(Debug)]
 pub struct Server {
-    /// Removed first at the end: nobody connects who would not be served.
+    /// Removed first, so that no client connects to a server that ends.
     file: Option<SocketFile>,
     listener: UnixListener,
     poller: Poller,
@@ -60,7 +64,7 @@ pub struct Server {
     connections: BTreeMap<u64, Connection>,
     users: BTreeMap<u32, User>,
     next: u64,
-    closer: Closer,
+    closer: Closer<OwnedFd>,
     /// Whether new connections are awaited.
     listens: bool,
     /// Connections that have a call which nobody will announce again.
@@ -78,7 +82,7 @@ pub struct Server {
 #[derive(Debug)]
 struct User {
     connections: usize,
-    allowance: Allowance,
+    changes: TokenBucket,
 }
 
 /// What the server reports to its program while it [runs](Server::run).
@@ -162,7 +166,7 @@ impl Server {
             connections: BTreeMap::new(),
             users: BTreeMap::new(),
             next: CONNECTIONS,
-            closer: Closer::start()?,
+            closer: Closer::start("qosd/closer")?,
             listens: true,
             backlog: BTreeSet::new(),
             jobs,
@@ -286,10 +290,10 @@ impl Server {
             let client = Client { number: key, user: peer.user, caps };
             let mut connection = Connection::new(stream, client, peer.process, self.closer.clone());
             let all = self.connections.len();
-            let user = self.users.entry(peer.user).or_insert_with(|| User {
-                connections: 0,
-                allowance: Allowance::of(caps.changes, now),
-            });
+            let user = self
+                .users
+                .entry(peer.user)
+                .or_insert_with(|| User { connections: 0, changes: bucket(caps.changes) });
             let has = user.connections;
             if let Some(reason) = too_many_connections(peer.user, has, caps.connections, all) {
                 connection.busy = Busy::Ending;
@@ -352,7 +356,7 @@ impl Server {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         if calls::changes(&call.method)
             && let Some(user) = self.users.get_mut(&connection.client.user)
-            && let Err(until) = user.allowance.take(now)
+            && let Err(until) = user.changes.take(now)
         {
             connection.busy = Busy::Deferred { call: Box::new(call), until };
             return;
@@ -410,7 +414,7 @@ impl Server {
             state.connections -= 1;
         }
         // A bucket that is empty is kept, lest a new connection refill it.
-        self.users.retain(|_, user| user.connections > 0 || user.allowance.is_used(now));
+        self.users.retain(|_, user| user.connections > 0 || user.changes.is_used(now));
         if let Busy::Follows { every: Some(_), .. } = connection.busy {
             self.refollow(now);
         }
@@ -553,6 +557,12 @@ impl Server {
             }
         }
     }
+}
+
+/// How many changes a user may request, by the rate of the policy.
+fn bucket(changes_a_second: u16) -> TokenBucket {
+    let changes = u64::from(changes_a_second.max(1));
+    TokenBucket::new(Nanos::from_nanos(1_000_000_000 / changes), changes * BURST_SECONDS)
 }
 
 /// Why a user who has `has` connections of `all` gets no other.

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 
+use tactus_delivery::format::Format;
 use tactus_model::time::Nanos;
 
 use crate::beat::Beat;
 use crate::branch::{Author, Branch, Ending, Line, Writer};
 use crate::busy::Busy;
-use crate::draft::{Draft, Kind};
+use crate::draft::Draft;
 use crate::error::{BRANCHES, Fault, Problem};
-use crate::score::{Input, Recorded, StreamInfo};
+use crate::score::{HeardInput, Input, StreamInfo};
 use crate::tempo::{TempoError, TempoMap};
 use crate::time::Time;
 
@@ -34,7 +35,7 @@ pub(crate) struct Core {
     pub(crate) branches: Vec<Branch>,
     pub(crate) timelines: Vec<TempoMap>,
     pub(crate) reactions: Vec<Reaction>,
-    pub(crate) recording: Vec<Recorded>,
+    pub(crate) inputs: Vec<HeardInput>,
     pub(crate) writer: Writer,
     pub(crate) faults: Vec<Fault>,
     pub(crate) busy: Arc<Busy>,
@@ -47,7 +48,8 @@ pub(crate) struct Core {
 /// What starts a task for an input.
 pub(crate) struct Reaction {
     pub(crate) branch: usize,
-    pub(crate) time: Nanos,
+    /// How long after the arrival of an input its task begins.
+    pub(crate) within: Nanos,
     pub(crate) start: Rc<dyn Fn(Input) -> Program>,
 }
 
@@ -98,7 +100,7 @@ enum Who {
 enum Entry {
     /// Tasks of earlier epochs of a branch end.
     End(usize, u32),
-    Input(Recorded),
+    Input(HeardInput),
     /// A sleep of a task is over: until a time, or a beat of a timeline, which may change.
     Wake(u64, Option<(usize, Beat)>),
 }
@@ -106,7 +108,7 @@ enum Entry {
 /// What is to be done.
 pub(crate) enum Due {
     End(usize, u32),
-    Input(Recorded),
+    Input(HeardInput),
     Task(u64),
 }
 
@@ -168,11 +170,11 @@ impl Core {
     }
 
     /// Adds an input to the agenda.
-    pub(crate) fn expect(&mut self, recorded: Recorded) {
-        let sequence = self.recording.len() as u64;
-        self.recording.push(recorded.clone());
-        let place = Place { at: recorded.effect, who: Who::Input, sequence };
-        self.agenda.insert(place, Entry::Input(recorded));
+    pub(crate) fn expect(&mut self, heard: HeardInput) {
+        let sequence = self.inputs.len() as u64;
+        self.inputs.push(heard.clone());
+        let place = Place { at: heard.effect, who: Who::Input, sequence };
+        self.agenda.insert(place, Entry::Input(heard));
     }
 
     pub(crate) fn next(&self) -> Option<Time> {
@@ -199,7 +201,7 @@ impl Core {
         self.now = self.now.max(place.at);
         Some(match entry {
             Entry::End(branch, epoch) => Due::End(branch, epoch),
-            Entry::Input(recorded) => Due::Input(recorded),
+            Entry::Input(heard) => Due::Input(heard),
             Entry::Wake(task, _) => {
                 if let Some(state) = self.tasks.get_mut(&task) {
                     state.sleeps.retain(|sleep| *sleep != place.sequence);
@@ -256,7 +258,7 @@ impl Core {
         branch.step(self.now)?;
         let Draft { stream, payload, at, if_late, ending, label } = draft;
         let payload = payload?;
-        let Some(StreamInfo { kind, .. }) = self.streams.get(stream.0 as usize) else {
+        let Some(StreamInfo { format, .. }) = self.streams.get(stream.0 as usize) else {
             return Err(Problem::Other("the stream belongs to another score".to_owned()));
         };
         let due = at.unwrap_or(self.now);
@@ -265,14 +267,14 @@ impl Core {
             return Ok(());
         }
         let line = Line { stream, due, if_late, payload, label };
-        match (ending, kind) {
+        match (ending, format) {
             (Some((length, payload)), _) => {
                 branch.write(&mut self.writer, line);
                 let ending = Ending { begins: due, stream, payload };
                 branch.end_note(&mut self.writer, self.now, (due + length).min(ends), ending);
             }
-            (None, Kind::Midi) => branch.write_message(&mut self.writer, line, author),
-            (None, Kind::Dmx | Kind::Bytes) => branch.write(&mut self.writer, line),
+            (None, Format::Midi) => branch.write_message(&mut self.writer, line, author),
+            (None, _) => branch.write(&mut self.writer, line),
         }
         Ok(())
     }

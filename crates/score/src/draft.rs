@@ -4,29 +4,16 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+use tactus_delivery::format::DMX_CHANNELS;
 use tactus_delivery::item::{BranchId, IfLate, StreamId};
 use tactus_midi::Message;
 use tactus_model::time::Nanos;
 
 use crate::time::Time;
 
-/// The channels of a DMX512 universe.
-pub const DMX_CHANNELS: usize = 512;
-
-/// What a stream takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One whole MIDI message.
-    Midi,
-    /// The values of a DMX512 universe, the first channel first.
-    Dmx,
-    /// Any bytes.
-    Bytes,
-}
-
-/// Why a payload does not fit.
+/// Why nothing can be delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum NotADraft {
     /// It is not one whole MIDI message.
     #[error(
         "{0:02x?} is not one whole MIDI message: keys, velocities and values are 0 to 127, channels 0 to 15"
@@ -42,7 +29,7 @@ pub enum Unfit {
 #[must_use = "a draft does nothing until a task plays it"]
 pub struct Draft {
     pub(crate) stream: StreamId,
-    pub(crate) payload: Result<Rc<[u8]>, Unfit>,
+    pub(crate) payload: Result<Rc<[u8]>, NotADraft>,
     pub(crate) at: Option<Time>,
     pub(crate) if_late: IfLate,
     pub(crate) ending: Option<(Nanos, Rc<[u8]>)>,
@@ -50,7 +37,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    fn new(stream: StreamId, payload: Result<Rc<[u8]>, Unfit>) -> Self {
+    fn new(stream: StreamId, payload: Result<Rc<[u8]>, NotADraft>) -> Self {
         Self { stream, payload, at: None, if_late: IfLate::Deliver, ending: None, label: None }
     }
 
@@ -133,7 +120,7 @@ impl Midi {
     /// Any message, whatever its channel.
     pub fn message(self, bytes: &[u8]) -> Draft {
         let whole = Message::new(bytes).map(|_| bytes.into());
-        Draft::new(self.stream, whole.ok_or_else(|| Unfit::NotAMessage(bytes.into())))
+        Draft::new(self.stream, whole.ok_or_else(|| NotADraft::NotAMessage(bytes.into())))
     }
 
     fn voice(self, status: u8, data: &[u8]) -> Draft {
@@ -169,10 +156,10 @@ impl Dmx {
         Draft::new(self.stream, self.changed(channels))
     }
 
-    fn changed(&self, channels: &[(usize, u8)]) -> Result<Rc<[u8]>, Unfit> {
+    fn changed(&self, channels: &[(usize, u8)]) -> Result<Rc<[u8]>, NotADraft> {
         let wrong = channels.iter().find(|(channel, _)| !(1..=DMX_CHANNELS).contains(channel));
         if let Some((channel, _)) = wrong {
-            return Err(Unfit::Channel(*channel));
+            return Err(NotADraft::Channel(*channel));
         }
         let mut values = self.values.borrow_mut();
         for (channel, value) in channels {

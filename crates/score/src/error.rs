@@ -1,6 +1,6 @@
 //! What goes wrong in programs, with the task and the time.
 
-use crate::draft::Unfit;
+use crate::draft::NotADraft;
 use crate::tempo::TempoError;
 use crate::time::Time;
 
@@ -16,9 +16,9 @@ pub enum Problem {
     /// A beat has no time, or a tempo is impossible.
     #[error(transparent)]
     Tempo(#[from] TempoError),
-    /// A payload does not fit its stream.
+    /// A draft has no payload.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    NotADraft(#[from] NotADraft),
     /// Too much happens at one logical time.
     #[error("{STEPS} steps at one logical time: the branch loops without awaiting a later time")]
     Steps,

@@ -42,7 +42,7 @@ pub use draft::{Bytes, Dmx, Draft, Midi};
 pub use error::{Fault, Problem};
 pub use perform::{Lead, Performance, Played};
 pub use rehearsal::rehearse;
-pub use score::{Input, Recorded, Score};
+pub use score::{HeardInput, Input, ReactionId, Score};
 pub use table::Row;
 pub use task::Task;
 pub use tempo::{Tempo, TempoError, TempoMap, bpm};

@@ -14,7 +14,7 @@ use tactus_model::time::Nanos;
 
 use crate::draft::{Output, Written};
 use crate::error::Fault;
-use crate::score::{Input, Score};
+use crate::score::{Input, ReactionId, Score};
 use crate::time::Time;
 
 /// How far ahead of its host's clock a score runs.
@@ -222,8 +222,8 @@ impl Performance {
                 (needed + self.lateness.worst().saturating_mul(2)).max(LEAST)
             }),
         };
-        let reaction = self.score.reaction();
-        let half = reaction.map(|reaction| Nanos::from_nanos(reaction.as_nanos() / 2));
+        let shortest = self.score.shortest_reaction();
+        let half = shortest.map(|reaction| Nanos::from_nanos(reaction.as_nanos() / 2));
         half.map_or(wanted, |half| wanted.min(half))
     }
 
@@ -247,10 +247,7 @@ impl Performance {
             Submitted::Accepted(_) | Submitted::Full => None,
         };
         // Nanoseconds before the time of the next task, less the lead.
-        let run_from = self.score.next().map(|next| {
-            let at = next.moment(self.origin).as_nanos().saturating_sub(lead.as_nanos());
-            Moment::from_nanos(at)
-        });
+        let run_from = self.score.next().map(|next| next.moment(self.origin) - lead);
         self.lateness.planned = run_from.into_iter().chain(submit_from).min();
         Ok(match self.lateness.planned {
             Some(next) => Next::At(next),
@@ -304,8 +301,8 @@ impl Performance {
     /// Takes an input that arrived at an instant, for a [reaction](Score::react).
     ///
     /// # Panics
-    /// Panics if the score has no reaction of this number.
-    pub fn input(&mut self, reaction: usize, at: Moment, bytes: &[u8]) {
+    /// Panics if the score has no such reaction.
+    pub fn input(&mut self, reaction: ReactionId, at: Moment, bytes: &[u8]) {
         let input = Input { at: Time::of(at, self.origin), bytes: bytes.into() };
         self.totals.inputs += 1;
         self.totals.late_inputs += u64::from(!self.score.input(reaction, input));

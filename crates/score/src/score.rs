@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use serde::{Deserialize, Serialize};
+use tactus_delivery::format::Format;
 use tactus_delivery::item::{BranchId, StreamId};
 use tactus_model::time::Nanos;
 
 use crate::busy::Busy;
 use crate::core::{Due, Program, Reaction, Shared};
-use crate::draft::{Bytes, Dmx, Kind, Midi, Output};
+use crate::draft::{Bytes, Dmx, Midi, Output};
 use crate::error::{Fault, Problem};
 use crate::task::Task;
 use crate::tempo::TempoMap;
@@ -33,8 +34,8 @@ pub struct Score {
 pub struct StreamInfo {
     /// The name of its device.
     pub device: String,
-    /// What it takes.
-    pub kind: Kind,
+    /// What the score writes to it.
+    pub format: Format,
 }
 
 /// An input: bytes, and when they arrived.
@@ -49,12 +50,17 @@ pub struct Input {
 /// The most inputs of a performance: each is recorded.
 pub const INPUTS: usize = 1 << 20;
 
+/// A reaction of a score to inputs: its number, in the order of [`Score::react`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ReactionId(pub usize);
+
 /// An input with the time at which the program reacted: enough to repeat the performance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recorded {
-    /// The number of the reaction, in the order of [`Score::react`].
-    pub reaction: usize,
+pub struct HeardInput {
+    /// The reaction that it starts.
+    pub reaction: ReactionId,
     /// The logical time at which the reaction began.
     pub effect: Time,
     /// The input.
@@ -69,22 +75,22 @@ impl Score {
 
     /// A stream of MIDI messages to the device of this name.
     pub fn midi(&self, device: &str) -> Midi {
-        Midi::new(self.stream(device, Kind::Midi))
+        Midi::new(self.stream(device, Format::Midi))
     }
 
     /// A stream of a DMX512 universe to the device of this name.
     pub fn dmx(&self, device: &str) -> Dmx {
-        Dmx::new(self.stream(device, Kind::Dmx))
+        Dmx::new(self.stream(device, Format::Dmx))
     }
 
     /// A stream of bytes to the device of this name.
     pub fn bytes(&self, device: &str) -> Bytes {
-        Bytes::new(self.stream(device, Kind::Bytes))
+        Bytes::new(self.stream(device, Format::Bytes { most: u32::MAX }))
     }
 
-    fn stream(&self, device: &str, kind: Kind) -> StreamId {
+    fn stream(&self, device: &str, format: Format) -> StreamId {
         let mut core = self.core.borrow_mut();
-        core.streams.push(StreamInfo { device: device.to_owned(), kind });
+        core.streams.push(StreamInfo { device: device.to_owned(), format });
         StreamId(core.streams.len() as u32 - 1)
     }
 
@@ -118,15 +124,14 @@ impl Score {
         Ok(())
     }
 
-    /// Starts a task in the branch of this name for each input: `reaction` after the input
-    /// arrived. Returns the number of the reaction.
+    /// Starts a task in the branch of this name for each input, `within` after the input arrived.
     ///
-    /// A performance runs its tasks at most half of the reaction time ahead; the other half is for
+    /// A performance runs its tasks at most half of that time ahead; the other half is for
     /// the way of the input. An input that takes longer acts as early as possible, and is counted.
     ///
     /// # Errors
     /// Fails if there are too many branches.
-    pub fn react<F>(&self, branch: &str, reaction: Nanos, program: F) -> Result<usize, Problem>
+    pub fn react<F>(&self, branch: &str, within: Nanos, program: F) -> Result<ReactionId, Problem>
     where
         F: AsyncFn(Task, Input) -> Result<(), Problem> + 'static,
     {
@@ -138,13 +143,13 @@ impl Score {
             let program = Rc::clone(&program);
             program_of(&shared, branch, async move |task: Task| program(task, input).await)
         };
-        core.reactions.push(Reaction { branch, time: reaction, start: Rc::new(start) });
-        Ok(core.reactions.len() - 1)
+        core.reactions.push(Reaction { branch, within, start: Rc::new(start) });
+        Ok(ReactionId(core.reactions.len() - 1))
     }
 
-    /// The shortest reaction time; `None` if the score takes no inputs.
-    pub fn reaction(&self) -> Option<Nanos> {
-        self.core.borrow().reactions.iter().map(|reaction| reaction.time).min()
+    /// The shortest time within which a task reacts; `None` if the score takes no inputs.
+    pub fn shortest_reaction(&self) -> Option<Nanos> {
+        self.core.borrow().reactions.iter().map(|reaction| reaction.within).min()
     }
 
     /// Which task runs, for another thread.
@@ -152,49 +157,49 @@ impl Score {
         Arc::clone(&self.core.borrow().busy)
     }
 
-    /// How many reactions there are.
-    pub fn reactions(&self) -> usize {
-        self.core.borrow().reactions.len()
+    /// Whether it has a reaction.
+    pub fn has_reaction(&self, reaction: ReactionId) -> bool {
+        reaction.0 < self.core.borrow().reactions.len()
     }
 
     /// Passes an input to a reaction; whether it came in time. Inputs beyond [`INPUTS`] are ignored.
     ///
     /// # Panics
-    /// Panics if there is no reaction of this number.
-    pub fn input(&self, reaction: usize, input: Input) -> bool {
+    /// Panics if there is no such reaction.
+    pub fn input(&self, reaction: ReactionId, input: Input) -> bool {
         let mut core = self.core.borrow_mut();
-        if core.recording.len() >= INPUTS {
+        if core.inputs.len() >= INPUTS {
             return false;
         }
-        let wanted = input.at + core.reactions[reaction].time;
+        let wanted = input.at + core.reactions[reaction.0].within;
         // Everything up to there has happened.
         let earliest = core.reached.map_or(Time::START, |reached| reached + Nanos::from_nanos(1));
-        core.expect(Recorded { reaction, effect: wanted.max(earliest), input });
+        core.expect(HeardInput { reaction, effect: wanted.max(earliest), input });
         wanted >= earliest
     }
 
-    /// Repeats recorded inputs, before the score runs.
+    /// Repeats the inputs of another performance, before the score runs.
     ///
     /// # Errors
-    /// Fails if a recorded input has no reaction in this score.
-    pub fn replay(&self, inputs: &[Recorded]) -> Result<(), Problem> {
+    /// Fails if an input has no reaction in this score.
+    pub fn replay(&self, inputs: &[HeardInput]) -> Result<(), Problem> {
         let mut core = self.core.borrow_mut();
-        for recorded in inputs {
-            if recorded.reaction >= core.reactions.len() {
-                let number = recorded.reaction;
+        for heard in inputs {
+            let ReactionId(number) = heard.reaction;
+            if number >= core.reactions.len() {
                 return Err(Problem::Other(format!("the score has no reaction {number}")));
             }
-            if core.recording.len() >= INPUTS {
+            if core.inputs.len() >= INPUTS {
                 return Err(Problem::Other(format!("more than {INPUTS} inputs")));
             }
-            core.expect(recorded.clone());
+            core.expect(heard.clone());
         }
         Ok(())
     }
 
     /// The inputs so far, with the times of their effects.
-    pub fn recording(&self) -> Vec<Recorded> {
-        self.core.borrow().recording.clone()
+    pub fn inputs_so_far(&self) -> Vec<HeardInput> {
+        self.core.borrow().inputs.clone()
     }
 
     /// Runs everything up to a logical time, that time included.
@@ -203,7 +208,7 @@ impl Score {
             let due = self.core.borrow_mut().take_due(horizon);
             match due {
                 Some(Due::End(branch, epoch)) => self.end(branch, epoch),
-                Some(Due::Input(recorded)) => self.begin(recorded),
+                Some(Due::Input(heard)) => self.begin(heard),
                 Some(Due::Task(task)) => self.resume(task),
                 None => return self.core.borrow_mut().has_reached(horizon),
             }
@@ -230,13 +235,13 @@ impl Score {
         std::mem::take(&mut self.core.borrow_mut().faults)
     }
 
-    fn begin(&self, recorded: Recorded) {
+    fn begin(&self, heard: HeardInput) {
         let (branch, start) = {
             let core = self.core.borrow();
-            let reaction = &core.reactions[recorded.reaction];
+            let reaction = &core.reactions[heard.reaction.0];
             (reaction.branch, Rc::clone(&reaction.start))
         };
-        self.core.borrow_mut().spawn(branch, start(recorded.input));
+        self.core.borrow_mut().spawn(branch, start(heard.input));
     }
 
     fn end(&self, branch: usize, epoch: u32) {

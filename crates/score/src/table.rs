@@ -1,9 +1,9 @@
 //! Receipts as a table, such as a laboratory publishes.
 
 use serde::Serialize;
+use tactus_delivery::device_clock::Correction;
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::{Evidence, Outcome};
-use tactus_model::time::Nanos;
 
 use crate::perform::{Performance, Played};
 
@@ -31,6 +31,9 @@ pub struct Row {
     pub outcome: Outcome,
     /// How far the times can be trusted.
     pub evidence: Evidence,
+    /// How much faster than nominal the device's clock ran, in parts per billion, if the times are
+    /// by that clock.
+    pub correction_ppb: Option<Correction>,
 }
 
 impl Row {
@@ -48,15 +51,16 @@ impl Row {
             due_ns: nanos(receipt.due),
             began_ns: receipt.began.map(nanos),
             ended_ns: receipt.ended.map(nanos),
-            error_ns: receipt.began.map(|began| error(receipt.due, began)),
+            error_ns: receipt.error_ns(),
             outcome: receipt.outcome,
             evidence: receipt.evidence,
+            correction_ppb: receipt.correction,
         }
     }
 
     /// The names of the columns of [`Self::csv`].
-    pub const COLUMNS: &'static str =
-        "label,device,branch,logical_ns,due_ns,began_ns,ended_ns,error_ns,outcome,evidence";
+    pub const COLUMNS: &'static str = "label,device,branch,logical_ns,due_ns,began_ns,ended_ns,\
+        error_ns,outcome,evidence,correction_ppb";
 
     /// The row as comma-separated values, by [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180).
     pub fn csv(&self) -> String {
@@ -70,23 +74,12 @@ impl Row {
             number(self.began_ns),
             number(self.ended_ns),
             self.error_ns.map(|error| error.to_string()),
-            Some(word(self.outcome)),
-            Some(word(self.evidence)),
+            Some(self.outcome.word().to_owned()),
+            Some(self.evidence.word().to_owned()),
+            self.correction_ppb.map(|correction| correction.0.to_string()),
         ];
         fields.map(|field| quoted(field.unwrap_or_default())).join(",")
     }
-}
-
-/// How much later `began` is than `due`.
-fn error(due: Moment, began: Moment) -> i64 {
-    let signed = |length: Nanos| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX);
-    if began < due { -signed(due - began) } else { signed(began - due) }
-}
-
-/// The word of a value in JSON.
-fn word(value: impl Serialize) -> String {
-    let value = serde_json::to_value(value).ok();
-    value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn quoted(field: String) -> String {
@@ -111,14 +104,15 @@ mod tests {
             due_ns: 105,
             began_ns: Some(104),
             ended_ns: None,
-            error_ns: Some(error(Moment::from_nanos(105), Moment::from_nanos(104))),
+            error_ns: Some(-1),
             outcome: Outcome::Delivered,
             evidence: Evidence::DeviceClock,
+            correction_ppb: Some(Correction(-7)),
         };
         let csv = row.csv();
         assert_eq!(
             csv,
-            "\"flash, \"\"bright\"\"\",lights,trial,5,105,104,,-1,delivered,device-clock"
+            "\"flash, \"\"bright\"\"\",lights,trial,5,105,104,,-1,delivered,device-clock,-7"
         );
         let keys = serde_json::to_value(&row).unwrap();
         assert_eq!(keys.as_object().unwrap().len(), Row::COLUMNS.split(',').count());

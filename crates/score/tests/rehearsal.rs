@@ -11,7 +11,9 @@ use tactus_model::time::Nanos;
 use tactus_score::draft::Written;
 use tactus_score::perform::{Host, Next, Submitted};
 use tactus_score::rehearsal::{Rehearsed, UNLIMITED, rehearse};
-use tactus_score::{Lead, Midi, Performance, Problem, Score, Task, TempoMap, Time, beat, bpm};
+use tactus_score::{
+    Lead, Midi, Performance, Problem, ReactionId, Score, Task, TempoMap, Time, beat, bpm,
+};
 
 const ORIGIN: Moment = Moment::from_nanos(10_000_000_000);
 
@@ -234,11 +236,11 @@ proptest! {
             now = now + Nanos::from_nanos(random.below(5_000_000));
             if random.below(50) == 0 {
                 let way = random.below(slowest).min((now - ORIGIN).as_nanos());
-                let arrived = Moment::from_nanos(now.as_nanos() - way);
-                live.input(0, arrived, &[random.below(60) as u8]);
+                let arrived = now - Nanos::from_nanos(way);
+                live.input(ReactionId(0), arrived, &[random.below(60) as u8]);
             }
         }
-        let inputs = live.score().recording();
+        let inputs = live.score().inputs_so_far();
         prop_assert_eq!(inputs.len() as u64, live.totals().inputs);
         let late = inputs.iter().filter(|input| input.effect > input.input.at + REACTION).count();
         prop_assert_eq!(late as u64, live.totals().late_inputs);

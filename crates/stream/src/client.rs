@@ -91,12 +91,12 @@ impl Client {
         let Reply::Welcome(welcome) = line.request(&hello)? else {
             return Err(RequestError::Protocol("its reply is not a welcome".to_owned()).into());
         };
-        let slot = vec![0; HEADER_BYTES + welcome.payload_bytes as usize];
         let shape = |bytes| {
             let shape = Shape::new(bytes, welcome.items as usize);
             shape.map_err(|error| RequestError::Protocol(error.to_string()))
         };
-        let (items, receipts) = (shape(slot.len())?, shape(RECEIPT_BYTES)?);
+        let slot_bytes = HEADER_BYTES + welcome.payload_bytes as usize;
+        let (items, receipts) = (shape(slot_bytes)?, shape(RECEIPT_BYTES)?);
         let files = std::mem::take(&mut line.files);
         let [of_items, of_receipts]: [OwnedFd; 2] = files.try_into().map_err(|files: Vec<_>| {
             RequestError::Protocol(format!("{} descriptors came with its reply", files.len()))
@@ -106,7 +106,7 @@ impl Client {
             items: WriteEnd::map(of_items, &items).map_err(ConnectError::Memory)?,
             receipts: ReadEnd::map(of_receipts, &receipts).map_err(ConnectError::Memory)?,
             welcome,
-            slot,
+            slot: vec![0; slot_bytes],
             streams: BTreeMap::new(),
             next_stream: 0,
             epochs: BTreeMap::new(),
@@ -244,7 +244,7 @@ impl Client {
             if left.is_zero() {
                 return Ok(None);
             }
-            // It fails only for want of memory; then this asks again.
+            // It fails only without memory; then this asks again.
             let _ = wait_readable(self.as_fd(), left);
         }
     }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`client`] | a blocking client |
 //! | [`listener`] | a blocking client of an input |
-//! | [`mod@format`] | what the payload of an item may be |
+
 //! | [`message`] | requests and replies |
 //! | [`heard`] | messages of inputs as packets |
 //! | [`slot`] | items and receipts as they lie in shared memory |
@@ -18,7 +18,7 @@
 
 pub mod client;
 pub mod error;
-pub mod format;
+
 pub mod heard;
 pub mod listener;
 pub mod message;
@@ -28,11 +28,12 @@ pub mod spread;
 
 pub use client::{Client, Draft, SOCKET, status};
 pub use error::{ConnectError, Ended, RequestError, SubmitError};
-pub use format::{Format, Unfit};
+
 pub use listener::Listener;
 pub use message::{DeviceInfo, Wanted};
 pub use slack::Slack;
 pub use tactus_delivery::device_clock::Correction;
+pub use tactus_delivery::format::{Format, Unfit};
 pub use tactus_delivery::item::{BranchId, ClientId, IfLate, Moment, StreamId};
 pub use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
 pub use tactus_midi::{Heard, Kinds};

@@ -78,7 +78,7 @@ impl Listener {
             if left.is_zero() {
                 return Ok(None);
             }
-            // It fails only for want of memory; then this asks again.
+            // It fails only without memory; then this asks again.
             let _ = wait_readable(self.as_fd(), left);
         }
     }

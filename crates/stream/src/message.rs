@@ -197,7 +197,7 @@ pub struct InputStatus {
     pub messages: u64,
     /// Pieces of bytes that are no messages.
     pub problems: u64,
-    /// Messages that the present listeners have lost because they did not read.
+    /// Messages that listeners have lost because they did not read, those that have left included.
     pub lost: u64,
     /// Its device is gone.
     pub is_gone: bool,
@@ -239,13 +239,17 @@ pub struct ClientStatus {
     pub slack: Option<Slack>,
 }
 
-/// What became of items. `accepted` is the sum of the others and of those that wait.
+/// What became of items. `accepted` is the sum of the others, but for `delivered_late`, and of those
+/// that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Items that the server has taken.
     pub accepted: u64,
     /// The device took it.
     pub delivered: u64,
+    /// Those of `delivered` that had arrived at the queue of their device too late to be in time.
+    #[serde(default)]
+    pub delivered_late: u64,
     /// The device refused it.
     pub failed: u64,
     /// Dropped because it was late, or because its stream had stopped for a late item.

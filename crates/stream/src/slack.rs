@@ -53,10 +53,9 @@ impl SlackMeter {
     /// Counts an item that is due at `due`, for a device that must have it `lead` earlier.
     pub fn arrived(&mut self, arrival: Arrival, due: Moment, lead: Nanos) {
         self.advance(arrival.at);
-        let in_time = due.as_nanos().saturating_sub(lead.as_nanos());
         let half = &mut self.present;
-        half.late += u64::from(arrival.at.as_nanos() > in_time);
-        half.slack.record(Nanos::from_nanos(in_time.saturating_sub(arrival.at.as_nanos())));
+        half.late += u64::from(arrival.is_late(due, lead));
+        half.slack.record(due - lead - arrival.at);
         half.needed = half.needed.max(arrival.needed);
     }
 

@@ -144,9 +144,6 @@ const NO_CORRECTION: i32 = i32::MIN;
 /// Bytes of a [`ReceiptSlot`].
 pub const RECEIPT_BYTES: usize = size_of::<ReceiptSlot>();
 
-const EVIDENCE: [Evidence; 5] =
-    [Evidence::None, Evidence::Virtual, Evidence::Call, Evidence::Kernel, Evidence::DeviceClock];
-
 /// A receipt, and how early its item arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
@@ -166,6 +163,14 @@ pub struct Arrival {
     pub needed: Nanos,
 }
 
+impl Arrival {
+    /// Whether that was too late for an item that is due at `due`, at a device that must have it
+    /// `lead` earlier.
+    pub fn is_late(&self, due: Moment, lead: Nanos) -> bool {
+        self.at > due - lead
+    }
+}
+
 impl From<&Answered> for ReceiptSlot {
     fn from(answered: &Answered) -> Self {
         let Receipt { sequence, stream, due, began, ended, outcome, evidence, .. } =
@@ -183,7 +188,7 @@ impl From<&Answered> for ReceiptSlot {
             stream: stream.0,
             outcome: number(Outcome::ALL.iter().position(|other| *other == outcome))
                 .unwrap_or(u16::MAX),
-            evidence: number(EVIDENCE.iter().position(|other| *other == evidence))
+            evidence: number(Evidence::ALL.iter().position(|other| *other == evidence))
                 .unwrap_or(u16::MAX),
             correction: correction.map_or(NO_CORRECTION, |correction| correction.0),
             unused: 0,
@@ -209,7 +214,7 @@ impl ReceiptSlot {
             began: moment(slot.began),
             ended: moment(slot.ended),
             outcome: *Outcome::ALL.get(usize::from(slot.outcome))?,
-            evidence: *EVIDENCE.get(usize::from(slot.evidence))?,
+            evidence: *Evidence::ALL.get(usize::from(slot.evidence))?,
             correction: (slot.correction != NO_CORRECTION).then_some(Correction(slot.correction)),
         };
         let needed = Nanos::from_nanos(slot.needed);

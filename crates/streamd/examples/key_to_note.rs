@@ -26,12 +26,12 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 use tactus_stream::{BranchId, Client, Draft, IfLate, Listener, Wanted};
-use tactus_streamd::inputs::{Input, Inputs, OfferedInput, PortSpec, Thru, attend, prepare};
+use tactus_streamd::inputs::{Input, OfferedInput, PortSpec, Thru, attend, prepare};
 use tactus_streamd::sinks::{MidiLine, PtyPort, Rate};
-use tactus_streamd::{Handle, Offered, Pace, Server, Settings};
+use tactus_streamd::{Handle, LocalServer, Offered, Pace, Settings};
+use tactus_sys::clock;
 use tactus_sys::pty::Pty;
 use tactus_sys::wait::wait_readable;
-use tactus_sys::{clock, local_socket};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -131,8 +131,6 @@ fn thru(policy: Scheduling) -> Result<Way> {
 }
 
 fn server(policy: Scheduling, of_program: Scheduling) -> Result<Way> {
-    let folder = tempfile::tempdir()?;
-    let socket = folder.path().join("socket");
     let input = Input::open(&PortSpec::Pty(None))?;
     let port = PtyPort::open(None)?;
     let (keys, synth) = (opened(input.address().as_ref(), false)?, opened(port.path(), true)?);
@@ -141,13 +139,9 @@ fn server(policy: Scheduling, of_program: Scheduling) -> Result<Way> {
     let named = OfferedInput { name: "keys".to_owned(), spec: "example".to_owned(), input };
     let settings =
         Settings { pace: Pace { policy, spin: Nanos::ZERO }, horizon: Nanos::from_secs(1) };
-    let (listener, file) = local_socket::listen_packets(&socket)?;
-    let server = Server::new(listener, Some(file), vec![offered], settings)?
-        .with_inputs(Inputs::start(vec![named], policy)?);
-    let handle = server.handle();
-    let serving = thread::spawn(move || server.run());
-    let mut keyboard = Listener::connect(&socket, "keys", Kinds::NORMAL)?;
-    let mut client = Client::connect(&socket, &Wanted::named("player"))?;
+    let mut server = LocalServer::start(vec![offered], vec![named], settings)?;
+    let mut keyboard = Listener::connect(server.socket(), "keys", Kinds::NORMAL)?;
+    let mut client = Client::connect(server.socket(), &Wanted::named("player"))?;
     let stream = client.open("synth")?;
     thread::spawn(move || -> Result<()> {
         prepare(of_program)?;
@@ -158,10 +152,6 @@ fn server(policy: Scheduling, of_program: Scheduling) -> Result<Way> {
         }
         Ok(())
     });
-    let end = Box::new(move || {
-        handle.end();
-        drop(folder);
-        serving.join().map_err(|_| "the server has ended")?.map_err(Into::into)
-    });
+    let end = Box::new(move || Ok(server.end()?));
     Ok(Way { name: "server", keys, synth, found: LatencyHistogram::new(), end })
 }

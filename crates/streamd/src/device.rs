@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
-use tactus_delivery::device::Delivery;
+use tactus_delivery::device::{Delivery, Taken};
 use tactus_delivery::item::{Moment, Place};
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
@@ -137,9 +137,8 @@ impl DeviceThread {
 
     /// Sleeps until `due`, or until the queue changes.
     fn sleep(&self, due: Option<Moment>) {
-        let early = |due: Moment| due.as_nanos().saturating_sub(self.spin.as_nanos());
         // It has no errors according to the man page; without sleep, the thread still does the same.
-        let _ = self.queue.wait(due.map(|due| Moment::from_nanos(early(due))));
+        let _ = self.queue.wait(due.map(|due| due - self.spin));
         if let Some(due) = due {
             self.spin_until(due);
         }
@@ -179,7 +178,11 @@ impl DeviceThread {
             if now < self.sink.ready_from() {
                 return false;
             }
-            let Some(item) = self.queue.take_due(now) else { return false };
+            let item = match self.queue.take_due(now) {
+                Taken::Item(item) => item,
+                Taken::More => continue,
+                Taken::Nothing => return false,
+            };
             if let HandedOver::Done(delivery) = self.sink.hand_over(&item) {
                 self.queue.settle(&item.place(), delivery);
             }

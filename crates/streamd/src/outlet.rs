@@ -72,13 +72,8 @@ impl Outlet {
                 continue;
             }
             let Some(next) = next.filter(|_| now() < begin + patience) else { break };
-            std::thread::sleep(left(now(), next).into());
+            std::thread::sleep((next - now()).into());
         }
         self.device.end(&mut self.receipts);
     }
-}
-
-/// How long it is from one instant to another; zero if that is past.
-pub(crate) fn left(now: Moment, next: Moment) -> Nanos {
-    Nanos::from_nanos(next.as_nanos().saturating_sub(now.as_nanos()))
 }

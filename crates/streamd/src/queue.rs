@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tactus_delivery::device::{Delivery, Device, Removal};
+use tactus_delivery::device::{Delivery, Device, Removal, Taken};
 use tactus_delivery::item::{ClientId, Item, Moment, Place, StreamId};
 use tactus_delivery::receipt::{Evidence, Receipt};
 use tactus_model::time::Nanos;
@@ -95,7 +95,7 @@ impl Queue {
         }
     }
 
-    /// Removes items, a few at a time: the device waits for none of it.
+    /// Removes items, in steps, so that the device never waits long.
     pub fn remove(&self, removal: &Removal) {
         let mut from = Some(removal.start());
         while let Some(place) = from {
@@ -104,8 +104,13 @@ impl Queue {
         }
     }
 
+    /// Lets later items of a stream be delivered again.
     pub fn resume(&self, client: ClientId, stream: StreamId) {
-        self.lock().device.resume(client, stream);
+        if self.lock().device.has_stopped(client, stream) {
+            self.remove(&Removal::Stop(client, stream));
+        }
+        let state = &mut *self.lock();
+        state.device.resume(client, stream, &mut state.receipts);
     }
 
     /// Drops the items of a client that has gone, and silences it.
@@ -121,7 +126,7 @@ impl Queue {
         self.changed.send();
     }
 
-    /// The receipts since the last call take the place of `receipts`, which are none.
+    /// Swaps the receipts since the last call into `receipts`, which must be empty.
     pub fn collect(&self, receipts: &mut Vec<Receipt>) {
         std::mem::swap(receipts, &mut self.lock().receipts);
     }
@@ -154,9 +159,9 @@ impl Queue {
     }
 
     /// The item to hand over now, if one is due.
-    pub fn take_due(&self, now: Moment) -> Option<Item<Payload>> {
+    pub fn take_due(&self, now: Moment) -> Taken<Payload> {
         let state = &mut *self.lock();
-        state.device.take_due(now, &mut state.receipts)
+        state.device.take_some(now, ITEMS_AT_ONCE, &mut state.receipts)
     }
 
     /// Answers an item that was handed over.
@@ -168,10 +173,7 @@ impl Queue {
                 Evidence::DeviceClock => Nanos::ZERO,
                 _ => self.lead,
             };
-            let wanted = place.due.as_nanos().saturating_sub(lead.as_nanos());
-            state
-                .errors
-                .record(Nanos::from_nanos(delivery.began.as_nanos().saturating_sub(wanted)));
+            state.errors.record(delivery.began - (place.due - lead));
         }
         state.receipts.extend(state.device.settle(place, delivery));
     }

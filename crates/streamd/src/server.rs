@@ -1,7 +1,9 @@
 //! The server: one thread that takes items from clients and passes on receipts, and a thread for
 //! each device.
 
+mod introduce;
 mod items;
+mod status;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -21,18 +23,16 @@ use tactus_model::result::Shortfall;
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_prepare::ThreadRef;
-use tactus_stream::message::{
-    ClientStatus, Counts, DeviceInfo, DeviceStatus, ITEMS_MOST, Reply, Request, Status, VERSION,
-    Wanted, Welcome,
-};
+use tactus_stream::message::{Counts, DeviceInfo, ITEMS_MOST, Reply, Request};
 use tactus_stream::slot::Submitted;
 use tactus_sys::SysError;
 use tactus_sys::clock;
+use tactus_sys::closer::Closer;
 use tactus_sys::local_socket::{self, SocketFile};
 use tactus_sys::poller::{Interest, Poller, Ready};
 use tactus_sys::wait::Waker;
 
-use crate::connection::{Closed, Connection, Packet, Session, Shapes};
+use crate::connection::{Closed, Connection, Draining, Packet, Role};
 use crate::device::{Pace, RunningDevice};
 use crate::error::{ServeError, StartError};
 use crate::inputs::Inputs;
@@ -63,10 +63,6 @@ const HELLO_TIME: Nanos = Nanos::from_secs(2);
 /// The reason when the server ends.
 const ENDS: &str = "the server ends";
 
-/// What a client could do without secret memory.
-const NO_SECRET_MEMORY: &str = "secret memory: not granted for the rings of a client, so a hostile \
-    client can stall the server. fix: a kernel with CONFIG_SECRETMEM, not disabled by secretmem.enable=0";
-
 const LISTENER: u64 = 0;
 const WAKER: u64 = 1;
 /// The first connection.
@@ -91,10 +87,18 @@ pub struct Settings {
     pub horizon: Nanos,
 }
 
+impl Settings {
+    /// Ordinary scheduling without spinning, and items at most 10 s ahead.
+    pub const ORDINARY: Self = Self {
+        pace: Pace { policy: Scheduling::ORDINARY, spin: Nanos::ZERO },
+        horizon: Nanos::from_secs(10),
+    };
+}
+
 /// Serves clients on a socket.
 #[derive(Debug)]
 pub struct Server {
-    /// Removed first at the end: nobody connects who would not be served.
+    /// Removed first, so that no client connects to a server that ends.
     file: Option<SocketFile>,
     listener: UnixListener,
     /// Until when no connections are accepted.
@@ -107,6 +111,7 @@ pub struct Server {
     devices: Vec<RunningDevice>,
     inputs: Option<Inputs>,
     connections: BTreeMap<u64, Connection>,
+    closer: Closer<Draining>,
     /// The connections of the clients.
     clients: BTreeMap<ClientId, u64>,
     users: Users,
@@ -180,6 +185,8 @@ impl Server {
             return Err(StartError::Devices { count });
         }
         listener.set_nonblocking(true).map_err(StartError::Thread)?;
+        // Older kernels do not know it; then the connections look for themselves.
+        let _ = local_socket::refuse_descriptors(&listener);
         let (poller, waker) = (Poller::new()?, Arc::new(Waker::new()?));
         poller.add(&listener, LISTENER, Interest::READ)?;
         poller.add(&*waker, WAKER, Interest::READ)?;
@@ -212,6 +219,7 @@ impl Server {
             devices,
             inputs: None,
             connections: BTreeMap::new(),
+            closer: Closer::start("streamd/closer").map_err(StartError::Thread)?,
             clients: BTreeMap::new(),
             users: Users::default(),
             next: CONNECTIONS,
@@ -266,7 +274,14 @@ impl Server {
     fn serve(&mut self) -> Result<(), ServeError> {
         let policy = next_lower(self.settings.pace.policy);
         let missing = ThreadRef::Calling.schedule_alone(policy)?;
-        add_new(&mut self.shortfalls, missing.map(|missing| missing.explain_here()));
+        let missing = missing.map(|missing| missing.explain_here());
+        // The devices have requested the next higher priority, and were refused for the same reason.
+        let is_known = |missing: &Shortfall| {
+            let Shortfall { reason, fix, .. } = missing;
+            self.shortfalls.iter().any(|other| other.reason == *reason && other.fix == *fix)
+        };
+        let missing = missing.filter(|missing| !is_known(missing));
+        add_new(&mut self.shortfalls, missing);
         while !self.is_ending.load(Ordering::Acquire) {
             let timeout = self.timeout(clock::now());
             for ready in self.poller.wait(timeout)? {
@@ -288,12 +303,12 @@ impl Server {
         let mut add = |other: Moment| due = Some(due.map_or(other, |due| due.min(other)));
         for connection in self.connections.values_mut() {
             connection.muted.into_iter().for_each(&mut add);
-            match &mut connection.session {
-                None if connection.listens => {}
-                None => add(connection.since + HELLO_TIME),
-                Some(session) => {
-                    if let Some(held) = &session.held {
-                        add(held.retry);
+            match &mut connection.role {
+                Role::Listener => {}
+                Role::Unintroduced { since } => add(*since + HELLO_TIME),
+                Role::Client(session) => {
+                    if let Some(until) = session.rests {
+                        add(until);
                     } else if session.request_notice() {
                         add(now + BACKLOG_GAP);
                     }
@@ -333,16 +348,22 @@ impl Server {
             return;
         }
         let user = peer.user;
-        let connection = Connection::new(socket, peer, now);
-        if let Err(reason) = self.users.connect(user) {
+        let mut connection = Connection::new(socket, peer, now);
+        if let Err(reason) = self.users.connect(user, self.closer.waiting(user)) {
             let _ = connection.reply(&Reply::Ended(reason), &[]);
+            self.drop_socket(connection);
             return;
         }
         let key = self.next;
         self.next += 1;
-        match self.poller.add(&connection, key, Interest::READ) {
+        // A new connection does not get around the rate of its user.
+        connection.muted = self.users.overdrawn(user, now);
+        match self.poller.add(&connection, key, connection.interest()) {
             Ok(()) => drop(self.connections.insert(key, connection)),
-            Err(_) => self.users.disconnect(user, 0),
+            Err(_) => {
+                self.users.disconnect(user, 0, now);
+                self.drop_socket(connection);
+            }
         }
     }
 
@@ -362,7 +383,7 @@ impl Server {
         };
         if muted.is_some() {
             connection.muted = muted;
-            let _ = self.poller.change(&*connection, key, Interest::default());
+            let _ = self.poller.change(&*connection, key, connection.interest());
         }
         match packet {
             Packet::Notice => Ok(()),
@@ -391,7 +412,7 @@ impl Server {
     }
 
     fn client(&self, key: u64) -> Option<ClientId> {
-        Some(self.connections.get(&key)?.session.as_ref()?.client)
+        Some(self.connections.get(&key)?.session()?.client)
     }
 
     fn carry_out(&mut self, client: ClientId, request: Request) -> Result<(), String> {
@@ -432,65 +453,6 @@ impl Server {
         })
     }
 
-    /// Passes messages of an input on to a connection. The thread of the inputs replies.
-    fn listen(&mut self, key: u64, version: u32, input: &str, kinds: Kinds) -> Result<(), Closed> {
-        check_version(version)?;
-        let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        if connection.session.is_some() || connection.listens {
-            return Err(Closed(Some("it has introduced itself already".to_owned())));
-        }
-        let inputs = self.inputs.as_ref();
-        let Some((inputs, place)) = inputs.and_then(|inputs| Some((inputs, inputs.find(input)?)))
-        else {
-            let names = inputs.map(Inputs::names).unwrap_or_default();
-            let hint = nearest(input, &names).map(|name| format!("; did you mean `{name}`?"));
-            let reason = format!("there is no such input{}", hint.unwrap_or_default());
-            return Err(Closed(Some(reason)));
-        };
-        if inputs.is_gone(place) {
-            return Err(Closed(Some(format!("the device of input `{input}` is gone"))));
-        }
-        let failed = |error: std::io::Error| Closed(Some(format!("it cannot listen: {error}")));
-        let socket = connection.socket().map_err(failed)?;
-        connection.listens = true;
-        inputs.enter(place, key, kinds, socket);
-        Ok(())
-    }
-
-    /// Introduces a client.
-    fn welcome(&mut self, key: u64, version: u32, wanted: Wanted) -> Result<(), Closed> {
-        let refused = |reason: String| Closed(Some(reason));
-        check_version(version)?;
-        let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        if connection.session.is_some() || connection.listens {
-            return Err(refused("it has introduced itself already".to_owned()));
-        }
-        let shapes = Shapes::of(&wanted).map_err(refused)?;
-        self.users.take_rings(connection.peer.user, shapes.bytes()).map_err(refused)?;
-        let client = self.desk.enter(shapes.room() as u32);
-        let made = Session::new(client, wanted, &shapes);
-        let (session, files, not_secret) = match made {
-            Ok(made) => made,
-            Err(error) => {
-                self.desk.leave(client);
-                self.users.return_rings(connection.peer.user, shapes.bytes());
-                return Err(refused(format!("there is no memory for its rings: {error}")));
-            }
-        };
-        let welcome = Welcome {
-            client,
-            items: session.room,
-            payload_bytes: session.payload_bytes,
-            horizon: self.settings.horizon,
-            devices: self.devices.iter().map(|device| device.info.clone()).collect(),
-        };
-        connection.session = Some(session);
-        self.clients.insert(client, key);
-        self.has_secret_memory &= not_secret.is_none();
-        let files = files.each_ref().map(AsFd::as_fd);
-        connection.reply(&Reply::Welcome(welcome), &files)
-    }
-
     /// Listens again to those that were muted, and closes those whose time is over.
     fn keep_time(&mut self, now: Moment) {
         if self.closed.is_some_and(|until| until <= now) {
@@ -502,11 +464,9 @@ impl Server {
             if connection.muted.is_some_and(|until| until <= now) {
                 connection.muted = None;
                 // The descriptor is in the poller until the connection is closed.
-                let _ = self.poller.change(&*connection, *key, Interest::READ);
+                let _ = self.poller.change(&*connection, *key, connection.interest());
             }
-            if connection.session.is_none()
-                && !connection.listens
-                && connection.since + HELLO_TIME <= now
+            if matches!(connection.role, Role::Unintroduced { since } if since + HELLO_TIME <= now)
             {
                 late.push(*key);
             }
@@ -523,17 +483,34 @@ impl Server {
         if let Some(reason) = reason {
             let _ = connection.reply(&Reply::Ended(reason), &[]);
         }
-        if let Some(inputs) = self.inputs.as_ref().filter(|_| connection.listens) {
-            inputs.leave(key);
+        let rings = connection.session().map_or(0, |session| session.ring_bytes);
+        self.users.disconnect(connection.peer.user, rings, clock::now());
+        match self.drop_socket(connection) {
+            Role::Unintroduced { .. } => {}
+            Role::Listener => self.inputs.iter().for_each(|inputs| inputs.leave(key)),
+            Role::Client(session) => self.leave(session.client),
         }
-        let rings = connection.session.as_ref().map_or(0, |session| session.ring_bytes);
-        self.users.disconnect(connection.peer.user, rings);
-        let Some(session) = connection.session else { return };
-        self.clients.remove(&session.client);
-        self.desk.leave(session.client);
+    }
+
+    /// Closes the socket of a connection. What is in its queue never makes this thread wait.
+    fn drop_socket(&self, connection: Connection) -> Role {
+        let user = connection.peer.user;
+        // Other descriptors of it, of listeners and of the closer, would keep it in the poller.
+        let _ = self.poller.remove(&connection);
+        let (role, draining) = connection.drained();
+        if let Some(draining) = draining {
+            self.closer.close(user, draining);
+        }
+        role
+    }
+
+    /// Drops what a client has of the devices.
+    fn leave(&mut self, client: ClientId) {
+        self.clients.remove(&client);
+        self.desk.leave(client);
         // It may have closed streams whose notes still sound.
         for device in &self.devices {
-            device.queue.leave(session.client);
+            device.queue.leave(client);
         }
     }
 
@@ -548,11 +525,13 @@ impl Server {
         }
         self.pass_on_receipts();
         for connection in self.connections.values_mut() {
-            let Some(session) = &mut connection.session else {
-                if connection.listens {
+            let session = match &mut connection.role {
+                Role::Unintroduced { .. } => continue,
+                Role::Listener => {
                     let _ = connection.reply(&Reply::Ended(ENDS.to_owned()), &[]);
+                    continue;
                 }
-                continue;
+                Role::Client(session) => session,
             };
             for _ in 0..session.room {
                 let Ok(Some(Submitted { item, .. })) = session.next() else { break };
@@ -564,50 +543,10 @@ impl Server {
             connection.notify();
             let _ = connection.reply(&Reply::Ended(ENDS.to_owned()), &[]);
         }
-    }
-
-    fn status(&mut self, now: Moment) -> Status {
-        let mut status = Status {
-            running: now - self.started,
-            devices: Vec::new(),
-            clients: Vec::new(),
-            inputs: self.inputs.as_ref().map(Inputs::status).unwrap_or_default(),
-            total: self.total,
-            shortfalls: self.shortfalls.iter().map(ToString::to_string).collect(),
-        };
-        if !self.has_secret_memory {
-            status.shortfalls.push(NO_SECRET_MEMORY.to_owned());
+        for connection in std::mem::take(&mut self.connections).into_values() {
+            self.drop_socket(connection);
         }
-        for (place, device) in self.devices.iter().enumerate() {
-            let (waiting, delivered, error) = device.queue.report();
-            let streams = self.desk.streams_of(DeviceId(place as u32));
-            let info = device.info.clone();
-            status.devices.push(DeviceStatus { info, streams, waiting, delivered, error });
-        }
-        for connection in self.connections.values_mut() {
-            let Some(session) = &mut connection.session else { continue };
-            status.clients.push(ClientStatus {
-                client: session.client,
-                name: session.name.clone(),
-                process: connection.peer.process,
-                user: connection.peer.user,
-                streams: self.desk.streams(session.client),
-                waiting: session.waiting() as u64,
-                items: session.room,
-                counts: session.counts,
-                slack: session.meter.slack(now),
-            });
-        }
-        status
     }
-}
-
-fn check_version(version: u32) -> Result<(), Closed> {
-    if version == VERSION {
-        return Ok(());
-    }
-    let reason = format!("the server has version {VERSION} of the protocol, not {version}");
-    Err(Closed(Some(reason)))
 }
 
 /// A device whose thread has ended by a defect.

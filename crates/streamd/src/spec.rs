@@ -189,7 +189,8 @@ impl FromStr for DeviceSpec {
     type Err = BadDevice;
 
     fn from_str(text: &str) -> Result<Self, BadDevice> {
-        let (kind, details) = match text.split_once(':') {
+        // Details of which the first has a default may begin with the second: `midi-pty,link=PATH`.
+        let (kind, details) = match text.split_once([':', ',']) {
             Some((kind, details)) => (kind, Some(details)),
             None => (text, None),
         };
@@ -355,6 +356,7 @@ mod tests {
             assert_eq!(refused(text), said);
         }
         assert_eq!("a=midi-pty".parse(), "a=midi-pty:31250".parse::<NamedDevice>());
+        assert_eq!("a=midi-pty,link=/x".parse(), "a=midi-pty:31250,link=/x".parse::<NamedDevice>());
         assert!(refused("a=midi-pty:9").contains("`9` is not a rate"));
         assert!(refused("a=udp:x").contains("`x` is not HOST:PORT"));
         assert!(refused("a=mesure").contains("(did you mean `measure`?)"));

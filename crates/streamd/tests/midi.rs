@@ -138,7 +138,7 @@ fn a_server_that_ends_silences_everything() {
     }
     let mut messages = cable.messages(100);
     let ended = {
-        let handle = cable.server.handle.clone();
+        let handle = cable.server.handle();
         std::thread::spawn(move || handle.end())
     };
     while cable.read(&mut messages) {}

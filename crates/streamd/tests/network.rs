@@ -6,10 +6,11 @@ use std::time::Duration;
 use tactus_delivery::device::Device;
 use tactus_delivery::item::{BranchId, ClientId, Epoch, IfLate, Item, Moment, StreamId};
 use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
-use tactus_model::time::{Instant, Monotonic, Nanos, Realtime};
+use tactus_model::time::{Monotonic, Nanos};
 use tactus_streamd::sink::{HandedOver, Payload, Sink};
 use tactus_streamd::sinks::lights::Protocol;
 use tactus_streamd::sinks::{Datagrams, Lights, Universe};
+use tactus_sys::clock::ClockPair;
 use tactus_sys::network::StampedSocket;
 use tactus_sys::{Errno, SysError, clock};
 use tactus_testing::{Need, skip};
@@ -89,6 +90,7 @@ fn deliver(sink: &mut dyn Sink, items: Vec<Item<Payload>>) -> Vec<Receipt> {
 fn received(socket: &StampedSocket, count: usize, patience: Duration) -> Vec<(Vec<u8>, Moment)> {
     let mut found = Vec::new();
     let mut buffer = [0; 2048];
+    let monotonic = |stamp| ClockPair::read().monotonic(stamp);
     let mut last = std::time::Instant::now();
     while found.len() < count && last.elapsed() < patience {
         let Some((length, stamp)) = socket.take(&mut buffer).unwrap() else {
@@ -101,17 +103,12 @@ fn received(socket: &StampedSocket, count: usize, patience: Duration) -> Vec<(Ve
     found
 }
 
-/// All of so many datagrams, and no others.
+/// All of `count` datagrams, and no others.
 fn all(socket: &StampedSocket, count: usize) -> Vec<(Vec<u8>, Moment)> {
     let mut found = received(socket, count, Duration::from_secs(20));
     found.extend(received(socket, 1, Duration::from_millis(50)));
     assert_eq!(found.len(), count);
     found
-}
-
-fn monotonic(stamp: Instant<Realtime>) -> Moment {
-    let (real, mono) = (clock::now::<Realtime>(), now());
-    Moment::from_nanos(mono.as_nanos() - (real - stamp).as_nanos())
 }
 
 /// What the conversion of the receiver's stamps may be off by.

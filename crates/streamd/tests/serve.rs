@@ -9,6 +9,7 @@ use common::{Running, SETTINGS, draft, ms};
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{Item, Place};
 use tactus_model::time::Nanos;
+use tactus_stream::message::Counts;
 use tactus_stream::{
     BranchId, Client, Draft, Evidence, Format, IfLate, Moment, Outcome, Receipt, RequestError,
     SubmitError, Wanted, status,
@@ -97,6 +98,24 @@ fn late_items_are_treated_by_their_policies() {
     client.resume(second).unwrap();
     client.submit(&draft(second, past)).unwrap();
     assert_eq!(client.receipt(LONG).unwrap().unwrap().outcome, Outcome::Delivered);
+}
+
+#[test]
+fn items_that_arrive_late_are_counted_although_they_are_delivered() {
+    let server = Running::start();
+    let mut client = server.client("player");
+    let stream = client.open("one").unwrap();
+    let now = Client::now();
+    for due in [now - ms(50), now - ms(20), now + ms(300)] {
+        client.submit(&draft(stream, due)).unwrap();
+    }
+    assert!(receipts(&mut client).values().all(|receipt| receipt.outcome == Outcome::Delivered));
+    let found = status(server.socket()).unwrap();
+    let Counts { delivered, delivered_late, late, .. } = found.total;
+    assert_eq!((delivered, late), (3, 0));
+    assert!(delivered_late >= 2);
+    assert_eq!(delivered_late, client.slack().unwrap().late, "by the word of the receipts");
+    assert_eq!(found.clients[0].counts, found.total);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use common::{Running, SETTINGS, ms};
 use tactus_delivery::device_clock::DeviceClock;
 use tactus_model::time::{Monotonic, Nanos};
+use tactus_sound::server;
 use tactus_stream::{
     BranchId, Client, Draft, Evidence, IfLate, Kinds, Listener, Moment, Outcome, Receipt, StreamId,
     Wanted,
@@ -22,7 +23,7 @@ use tactus_streamd::sinks::jack::{Content, Jack, Ports};
 use tactus_streamd::{Pace, Settings};
 use tactus_sys::clock;
 use tactus_sys::jack::{self, Active, AudioInput, Cycle, MidiInput, Process};
-use tactus_testing::{Need, skip, sound_server_configuration};
+use tactus_testing::{Need, skip};
 
 const QUANTUM: u32 = 1024;
 const RATE: u32 = 48_000;
@@ -58,7 +59,7 @@ impl Drop for SoundServer {
 /// read the environment when the process starts.
 fn with_own_sound_server(test: &str) {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("pipewire.conf"), sound_server_configuration(QUANTUM)).unwrap();
+    fs::write(folder.path().join("pipewire.conf"), server::configuration(QUANTUM)).unwrap();
     for file in ["client.conf", "client-rt.conf", "jack.conf"] {
         // Without it, the server or the library is missing too.
         let _ = fs::copy(Path::new("/usr/share/pipewire").join(file), folder.path().join(file));

@@ -24,7 +24,7 @@ pub enum StageError {
     },
     /// A device takes something else than the score writes.
     #[error("device `{device}` takes {takes}; the score writes {writes} to it")]
-    Kind {
+    Format {
         /// The device.
         device: String,
         /// What it takes.

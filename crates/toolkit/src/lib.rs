@@ -16,7 +16,7 @@ pub mod stage;
 pub mod watchdog;
 
 pub use error::StageError;
-pub use stage::{Heard, Stage};
+pub use stage::{Report, Stage};
 pub use tactus_delivery::item::{IfLate, Moment};
 pub use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
 pub use tactus_model::time::Nanos;

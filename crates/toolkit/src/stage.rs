@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tactus_delivery::item::{BranchId, Moment, StreamId};
 use tactus_model::time::Nanos;
-use tactus_score::draft::{Kind, Written};
+use tactus_score::draft::Written;
 use tactus_score::perform::{Host, Next, Submitted};
 use tactus_score::score::StreamInfo;
-use tactus_score::{Fault, Lead, Performance, Played, Score};
+use tactus_score::{Fault, Lead, Performance, Played, ReactionId, Score};
 use tactus_stream::{Client, Draft, Format, SubmitError};
 use tactus_sys::poller::{Interest, Poller};
 
@@ -31,7 +31,7 @@ const SERVER: u64 = u64::MAX;
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use tactus_toolkit::{Client, Heard, Lead, Nanos, SOCKET, Score, Stage, Wanted};
+/// use tactus_toolkit::{Client, Report, Lead, Nanos, SOCKET, Score, Stage, Wanted};
 ///
 /// let score = Score::new();
 /// let piano = score.midi("piano");
@@ -44,8 +44,8 @@ const SERVER: u64 = u64::MAX;
 /// })?;
 /// let client = Client::connect(SOCKET, &Wanted::named("arpeggio"))?;
 /// let mut stage = Stage::new(client, score, Lead::Measured)?;
-/// stage.run(|heard| {
-///     if let Heard::Played(played) = heard {
+/// stage.run(|report| {
+///     if let Report::Played(played) = report {
 ///         println!("{:?}", played.receipt);
 ///     }
 /// })?;
@@ -54,7 +54,7 @@ const SERVER: u64 = u64::MAX;
 /// ```
 #[derive(Debug)]
 pub struct Stage {
-    door: Door,
+    host: LiveHost,
     performance: Performance,
     poller: Poller,
     /// `None` after its end.
@@ -65,18 +65,18 @@ pub struct Stage {
 #[derive(Debug)]
 struct Source {
     file: File,
-    reaction: usize,
+    reaction: ReactionId,
 }
 
 /// What a performance reports while it runs.
 #[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
+pub enum Report<'a> {
     /// An item has its receipt.
     Played(&'a Played),
     /// A task ended because of a problem.
     Fault(&'a Fault),
     /// The source of a reaction's inputs has ended.
-    SourceEnded(usize),
+    SourceEnded(ReactionId),
 }
 
 impl Stage {
@@ -90,8 +90,8 @@ impl Stage {
         let poller = Poller::new()?;
         poller.add(&client, SERVER, Interest::READ)?;
         let performance = Performance::new(score, lead, Client::now() + PRELUDE);
-        let door = Door { client, streams };
-        Ok(Self { door, performance, poller, inputs: Vec::new() })
+        let host = LiveHost { client, streams };
+        Ok(Self { host, performance, poller, inputs: Vec::new() })
     }
 
     /// The same, which keeps a line for each item and cut.
@@ -128,11 +128,10 @@ impl Stage {
     /// Panics if the score has no such reaction.
     pub fn listen(
         &mut self,
-        reaction: usize,
+        reaction: ReactionId,
         source: impl Into<OwnedFd>,
     ) -> Result<(), StageError> {
-        let reactions = self.performance.score().reactions();
-        assert!(reaction < reactions, "the score has {reactions} reactions");
+        assert!(self.performance.score().has_reaction(reaction), "there is no {reaction:?}");
         let file = File::from(source.into());
         self.poller.add(&file, self.inputs.len() as u64, Interest::READ)?;
         self.inputs.push(Some(Source { file, reaction }));
@@ -143,19 +142,19 @@ impl Stage {
     ///
     /// # Errors
     /// Fails if the server ends the connection, or refuses an item or a cut for good.
-    pub fn run(&mut self, mut heard: impl FnMut(Heard<'_>)) -> Result<(), StageError> {
+    pub fn run(&mut self, mut report: impl FnMut(Report<'_>)) -> Result<(), StageError> {
         loop {
-            let stepped = self.performance.step(Client::now(), &mut self.door);
+            let stepped = self.performance.step(Client::now(), &mut self.host);
             let next = match stepped {
                 Ok(next) => next,
                 Err(failed) => {
                     // What the server answered before it ended.
-                    self.answer(&mut heard)?;
+                    self.answer(&mut report)?;
                     return Err(self.named(failed));
                 }
             };
-            self.performance.take_faults().iter().for_each(|fault| heard(Heard::Fault(fault)));
-            if self.answer(&mut heard)? {
+            self.performance.take_faults().iter().for_each(|fault| report(Report::Fault(fault)));
+            if self.answer(&mut report)? {
                 // There may be room for more items.
                 continue;
             }
@@ -168,27 +167,27 @@ impl Stage {
             let at = Client::now();
             for ready in ready {
                 if ready.key != SERVER {
-                    self.hear(ready.key as usize, at, &mut heard);
+                    self.hear(ready.key as usize, at, &mut report);
                 }
             }
         }
     }
 
     /// Takes the receipts that have come; whether there were any.
-    fn answer(&mut self, heard: &mut impl FnMut(Heard<'_>)) -> Result<bool, StageError> {
+    fn answer(&mut self, report: &mut impl FnMut(Report<'_>)) -> Result<bool, StageError> {
         let mut any = false;
         // The last call, which finds none, requests a notice of the next.
-        while let Some(receipt) = self.door.client.receipt(Some(Duration::ZERO))? {
+        while let Some(receipt) = self.host.client.receipt(Some(Duration::ZERO))? {
             any = true;
             if let Some(played) = self.performance.answered(receipt) {
-                heard(Heard::Played(&played));
+                report(Report::Played(&played));
             }
         }
         Ok(any)
     }
 
     /// Reads an input that is ready.
-    fn hear(&mut self, index: usize, at: Moment, heard: &mut impl FnMut(Heard<'_>)) {
+    fn hear(&mut self, index: usize, at: Moment, report: &mut impl FnMut(Report<'_>)) {
         let Some(Some(source)) = self.inputs.get_mut(index) else { return };
         let mut bytes = [0; INPUT_BYTES];
         match source.file.read(&mut bytes) {
@@ -200,17 +199,17 @@ impl Stage {
                 let reaction = source.reaction;
                 // Its descriptor leaves the poller when it is closed.
                 self.inputs[index] = None;
-                heard(Heard::SourceEnded(reaction));
+                report(Report::SourceEnded(reaction));
             }
         }
     }
 
-    fn named(&self, failed: DoorError) -> StageError {
+    fn named(&self, failed: HostError) -> StageError {
         let score = self.performance.score();
         match failed {
-            DoorError::Cut(error) => error.into(),
-            DoorError::Item(_, _, SubmitError::Ended(ended)) => ended.into(),
-            DoorError::Item(stream, branch, error) => StageError::Item {
+            HostError::Cut(error) => error.into(),
+            HostError::Item(_, _, SubmitError::Ended(ended)) => ended.into(),
+            HostError::Item(stream, branch, error) => StageError::Item {
                 branch: score.branch_name(branch),
                 device: score.streams()[stream.0 as usize].device.clone(),
                 error,
@@ -222,40 +221,33 @@ impl Stage {
 /// Opens a stream, if its device takes what the score writes.
 fn open(client: &mut Client, stream: &StreamInfo) -> Result<StreamId, StageError> {
     let opened = client.open(&stream.device)?;
-    let format = client.device(opened).map(|device| device.format);
-    let takes = match (stream.kind, format) {
-        (Kind::Midi, Some(Format::Midi))
-        | (Kind::Dmx, Some(Format::Dmx))
-        | (_, Some(Format::Bytes { .. }) | None) => return Ok(opened),
-        (_, Some(Format::Midi)) => "MIDI messages",
-        (_, Some(Format::Dmx)) => "the values of a DMX512 universe",
-        (_, Some(Format::Audio { .. })) => "audio",
-    };
-    let writes = match stream.kind {
-        Kind::Midi => "MIDI messages",
-        Kind::Dmx => "the values of a DMX512 universe",
-        Kind::Bytes => "bytes",
-    };
-    Err(StageError::Kind { device: stream.device.clone(), takes, writes })
+    match client.device(opened).map(|device| device.format) {
+        Some(takes) if takes != stream.format && !matches!(takes, Format::Bytes { .. }) => {
+            let (device, takes, writes) =
+                (stream.device.clone(), takes.takes(), stream.format.takes());
+            Err(StageError::Format { device, takes, writes })
+        }
+        _ => Ok(opened),
+    }
 }
 
 /// The server, as the performance sees it.
 #[derive(Debug)]
-struct Door {
+struct LiveHost {
     client: Client,
     /// The streams of the score at the server.
     streams: Vec<StreamId>,
 }
 
-enum DoorError {
+enum HostError {
     Item(StreamId, BranchId, SubmitError),
     Cut(tactus_stream::RequestError),
 }
 
-impl Host for Door {
-    type Error = DoorError;
+impl Host for LiveHost {
+    type Error = HostError;
 
-    fn submit(&mut self, item: &Written, due: Moment) -> Result<Submitted, DoorError> {
+    fn submit(&mut self, item: &Written, due: Moment) -> Result<Submitted, HostError> {
         let draft = Draft {
             stream: self.streams[item.stream.0 as usize],
             branch: item.branch,
@@ -267,12 +259,12 @@ impl Host for Door {
             Ok(number) => Ok(Submitted::Accepted(number)),
             Err(SubmitError::TooFarAhead { from, .. }) => Ok(Submitted::TooEarly(from)),
             Err(SubmitError::Full { .. }) => Ok(Submitted::Full),
-            Err(error) => Err(DoorError::Item(item.stream, item.branch, error)),
+            Err(error) => Err(HostError::Item(item.stream, item.branch, error)),
         }
     }
 
-    fn cut(&mut self, branch: BranchId, at: Moment) -> Result<(), DoorError> {
-        self.client.cut(branch, at).map_err(DoorError::Cut)
+    fn cut(&mut self, branch: BranchId, at: Moment) -> Result<(), HostError> {
+        self.client.cut(branch, at).map_err(HostError::Cut)
     }
 
     fn needed_lead(&mut self) -> Option<Nanos> {

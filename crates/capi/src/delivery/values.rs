@@ -17,7 +17,8 @@ pub const TACTUS_FOREVER: i64 = i64::MAX;
 /// A late item is delivered all the same, as soon as possible.
 pub const TACTUS_DELIVER: u32 = 0;
 
-/// An item is dropped if it is later than `tolerance_ns`.
+/// An item is dropped if it is later than `tolerance_ns`. A device without a lead takes each item a
+/// little after it is due, so with 0 it drops every item.
 pub const TACTUS_DROP: u32 = 1;
 
 /// The same, and its stream stops until `tactus_resume`.
@@ -77,6 +78,9 @@ pub const TACTUS_EVIDENCE_KERNEL: u32 = 3;
 /// The times are positions of the device's own clock, converted.
 pub const TACTUS_EVIDENCE_DEVICE_CLOCK: u32 = 4;
 
+/// The times of a receipt are not by the device's own clock.
+pub const TACTUS_NO_CORRECTION: i32 = i32::MIN;
+
 /// What belongs to an item; NULL for zeros.
 #[repr(C)]
 pub struct tactus_policy {
@@ -105,8 +109,9 @@ pub struct tactus_receipt {
     pub outcome: u32,
     /// How far the times can be trusted: `TACTUS_EVIDENCE_CALL` and so on.
     pub evidence: u32,
-    /// 0.
-    pub reserved: u32,
+    /// How much faster than nominal the device's clock ran, in parts per billion;
+    /// `TACTUS_NO_CORRECTION` if the times are not by that clock.
+    pub correction_ppb: i32,
 }
 
 /// A device of the server.
@@ -230,7 +235,9 @@ impl From<&Receipt> for tactus_receipt {
             stream: receipt.stream.0,
             outcome: outcome(receipt.outcome),
             evidence: evidence(receipt.evidence),
-            reserved: 0,
+            correction_ppb: receipt
+                .correction
+                .map_or(TACTUS_NO_CORRECTION, |correction| correction.0),
         }
     }
 }

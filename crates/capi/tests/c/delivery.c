@@ -52,6 +52,7 @@ static void *reads(void *unused)
         HOLDS(receipt.id < ITEMS && !seen[receipt.id]++);
         HOLDS(receipt.outcome == TACTUS_DELIVERED && receipt.evidence == TACTUS_EVIDENCE_CALL);
         HOLDS(receipt.due_ns <= receipt.began_ns && receipt.began_ns <= receipt.ended_ns);
+        HOLDS(receipt.correction_ppb == TACTUS_NO_CORRECTION);
     }
     return NULL;
 }

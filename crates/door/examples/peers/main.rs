@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
-use tactus_stream::{BranchId, Client, Draft, IfLate, Wanted};
-use tactus_streamd::{Measure, Offered, Pace, Server, Settings};
-use tactus_sys::local_socket;
+use tactus_stream::{BranchId, Client, Draft, IfLate, Wanted, status};
+use tactus_streamd::{LocalServer, Measure, Offered, Pace, Settings};
+use tactus_sys::owned_directory::OwnedDirectory;
 
 /// The figures of a turn, in nanoseconds.
 type Errors = Vec<f64>;
 
 struct Bench {
-    folder: PathBuf,
+    folder: OwnedDirectory,
     count: u64,
     interval: u64,
 }
@@ -39,9 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let mut next = |usual| numbers.next().unwrap_or(Ok(usual));
     let (rounds, count, interval) = (next(5)?, next(200)?, next(20)?);
-    let folder = std::env::temp_dir().join(format!("tactus-peers-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
-    let bench = Bench { folder: folder.clone(), count, interval };
+    let folder = OwnedDirectory::create(&std::env::temp_dir(), "tactus-peers-")?;
+    let bench = Bench { folder, count, interval };
     let mut found: BTreeMap<usize, Errors> = BTreeMap::new();
     for round in 0..rounds {
         for (place, (name, turn)) in TURNS.iter().enumerate() {
@@ -52,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    std::fs::remove_dir_all(folder)?;
+
     println!(
         "{:26} {:>7} {:>11} {:>11} {:>11} {:>11}",
         "µs", "events", "p50", "p99", "p99.9", "max"
@@ -75,20 +74,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A server in this process, and a client that submits everything 200 ms ahead.
 fn ours(bench: &Bench, policy: &str) -> Result<Errors, Box<dyn Error>> {
-    let socket = bench.folder.join("socket");
-    let (listener, file) = local_socket::listen_packets(&socket)?;
     let policy: Scheduling = policy.parse()?;
     let settings =
         Settings { pace: Pace { policy, spin: Nanos::ZERO }, horizon: Nanos::from_secs(60) };
     let sink = Box::new(Measure);
     let device = Offered { name: "null".to_owned(), spec: "measure".to_owned(), sink };
-    let server = Server::new(listener, Some(file), vec![device], settings)?;
-    for shortfall in server.shortfalls() {
-        eprintln!("{shortfall:?}");
+    let mut server = LocalServer::start(vec![device], Vec::new(), settings)?;
+    for shortfall in status(server.socket())?.shortfalls {
+        eprintln!("{shortfall}");
     }
-    let handle = server.handle();
-    let thread = std::thread::spawn(move || server.run());
-    let mut client = Client::connect(&socket, &Wanted::named("peers"))?;
+    let mut client = Client::connect(server.socket(), &Wanted::named("peers"))?;
     let stream = client.open("null")?;
     let start = Client::now() + Nanos::from_millis(200);
     let (branch, if_late, payload) = (BranchId(0), IfLate::Deliver, b"tick".as_slice());
@@ -103,13 +98,12 @@ fn ours(bench: &Bench, policy: &str) -> Result<Errors, Box<dyn Error>> {
         errors.push(began.as_nanos() as f64 - receipt.due.as_nanos() as f64);
     }
     drop(client);
-    handle.end();
-    thread.join().map_err(|_| "the server panicked")??;
+    server.end()?;
     Ok(errors)
 }
 
 fn in_c(bench: &Bench, name: &str, library: &str) -> Result<Errors, Box<dyn Error>> {
-    let program = bench.folder.join(name);
+    let program = bench.folder.path().join(name);
     if !program.exists() {
         let source = source(&format!("{name}.c"));
         let cc = Command::new("cc")
@@ -133,7 +127,7 @@ fn sclang(bench: &Bench) -> Result<Errors, Box<dyn Error>> {
     sclang.args(["120", "sclang", "-D"]).arg(source("sclang.scd")).stdin(Stdio::null());
     // It looks for its settings and a display; its browser does not start as root in a sandbox.
     sclang.env("QT_QPA_PLATFORM", "offscreen").env("QTWEBENGINE_DISABLE_SANDBOX", "1");
-    sclang.env("HOME", &bench.folder);
+    sclang.env("HOME", bench.folder.path());
     sclang.env("COUNT", bench.count.to_string()).env("INTERVAL", bench.interval.to_string());
     numbers(&String::from_utf8_lossy(&sclang.output()?.stdout), "error ")
 }

@@ -1,7 +1,7 @@
 //! Answers.
 
 use serde::Serialize;
-use tactus_stream::{Evidence, Format, Moment, Outcome, Receipt, Slack};
+use tactus_stream::{Correction, Evidence, Format, Moment, Outcome, Receipt, Slack};
 
 use super::request::Id;
 
@@ -58,6 +58,9 @@ pub struct Answered {
     pub outcome: Outcome,
     /// How far the times can be trusted.
     pub evidence: Evidence,
+    /// How much faster than nominal the device's clock ran, in parts per billion; `null` if the times
+    /// are not by that clock.
+    pub correction_ppb: Option<Correction>,
 }
 
 impl Answered {
@@ -71,6 +74,7 @@ impl Answered {
             ended: receipt.ended.map(Moment::as_nanos),
             outcome: receipt.outcome,
             evidence: receipt.evidence,
+            correction_ppb: receipt.correction,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The socket, and a thread for each connection.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tactus_stream::{Client, Wanted};
 use tactus_sys::SysError;
 use tactus_sys::local_socket::{self, SocketFile};
 use tactus_sys::poller::{Interest, Poller};
@@ -15,6 +15,7 @@ use tactus_sys::wait::Waker;
 use super::answer::Answer;
 use super::request::LINE_BYTES;
 use super::session::Session;
+use crate::sender::Sender;
 
 /// How a door is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +26,8 @@ pub struct Options {
     pub server: PathBuf,
 }
 
-/// The most connections.
+/// The most connections. A user has at most half of what others leave.
 pub const CONNECTIONS: usize = 32;
-
-/// How many items of a connection may be without a receipt.
-pub const ITEMS: u32 = 1024;
-
-/// The most bytes of the payload of an item.
-pub const PAYLOAD_BYTES: u32 = 1024;
 
 /// An open door. Dropping it closes it and its connections.
 #[derive(Debug)]
@@ -51,6 +46,9 @@ impl Door {
     /// Another process listens at the path, or its directory cannot be used.
     pub fn open(options: &Options) -> io::Result<Self> {
         let (listener, file) = local_socket::listen(&options.path)?;
+        // Older kernels do not know it. There, a descriptor can make the thread of its connection
+        // wait.
+        let _ = local_socket::refuse_descriptors(&listener);
         listener.set_nonblocking(true)?;
         let end = Arc::new(Waker::new().map_err(io_error)?);
         let poller = Poller::new().map_err(io_error)?;
@@ -89,27 +87,30 @@ struct Accepting {
 
 impl Accepting {
     fn run(self) {
-        let mut connections: Vec<JoinHandle<()>> = Vec::new();
+        let mut connections: Vec<(u32, JoinHandle<()>)> = Vec::new();
         loop {
-            // It fails only for want of memory; then this tries again.
+            // It fails only without memory; then this tries again.
             let ready = self.poller.wait(None).unwrap_or_default();
             if ready.iter().any(|ready| ready.key == END) {
                 break;
             }
-            while let Ok((stream, _)) = self.listener.accept() {
-                connections.retain(|connection| !connection.is_finished());
-                if connections.len() >= CONNECTIONS {
-                    let reason =
-                        format!("{CONNECTIONS} connections are open, the most that are possible");
-                    turn_away(&stream, reason);
-                    continue;
-                }
-                let (options, end) = (self.options.clone(), Arc::clone(&self.end));
-                let thread = std::thread::Builder::new().name("lines".to_owned());
-                connections.extend(thread.spawn(move || serve(stream, &options, &end)).ok());
+            // One at a time, so that the end is seen however many wait.
+            let Ok((stream, _)) = self.listener.accept() else { continue };
+            let Ok(peer) = local_socket::peer_credentials(stream.as_fd()) else { continue };
+            connections.retain(|(_, connection)| !connection.is_finished());
+            let own = connections.iter().filter(|(user, _)| *user == peer.user).count();
+            let share = share_of(connections.len(), own);
+            if own >= share {
+                let user = peer.user;
+                turn_away(&stream, format!("user {user} has {own} connections, the most possible"));
+                continue;
             }
+            let (options, end) = (self.options.clone(), Arc::clone(&self.end));
+            let thread = std::thread::Builder::new().name("lines".to_owned());
+            let thread = thread.spawn(move || serve(stream, peer.process, &options, &end));
+            connections.extend(thread.ok().map(|thread| (peer.user, thread)));
         }
-        for connection in connections {
+        for (_, connection) in connections {
             let _ = connection.join();
         }
     }
@@ -122,17 +123,17 @@ fn turn_away(stream: &UnixStream, reason: String) {
     }
 }
 
+/// The connections that a user with `own` of `open` ones may have.
+const fn share_of(open: usize, own: usize) -> usize {
+    (CONNECTIONS - (open - own)) / 2
+}
+
 /// Serves a connection to its end.
-fn serve(stream: UnixStream, options: &Options, end: &Waker) {
-    let process = local_socket::peer_credentials(std::os::fd::AsFd::as_fd(&stream))
-        .map(|peer| peer.process)
-        .unwrap_or_default();
-    let name = format!("lines:{process}");
-    let wanted = Wanted { name, payload_bytes: PAYLOAD_BYTES, items: ITEMS };
-    match Client::connect(&options.server, &wanted) {
-        Ok(client) => {
+fn serve(stream: UnixStream, process: i32, options: &Options, end: &Waker) {
+    match Sender::connect(&options.server, format!("lines:{process}")) {
+        Ok(sender) => {
             // The connection has ended, or a poller could not be made: nobody is left to hear it.
-            let _ = Connection::new(stream, Session::new(client), end).and_then(Connection::run);
+            let _ = Connection::new(stream, Session::new(sender), end).and_then(Connection::run);
         }
         Err(error) => turn_away(&stream, error.to_string()),
     }
@@ -177,6 +178,9 @@ impl Connection {
             let reads = is_written && !self.is_last && self.session.takes_lines();
             let interest = Interest { read: reads, write: !is_written };
             self.poller.change(&self.stream, STREAM, interest).map_err(io_error)?;
+            // Answers that are not read leave receipts where they are, with the notice of them.
+            let interest = Interest { read: !has_more, write: false };
+            self.poller.change(self.session.client(), CLIENT, interest).map_err(io_error)?;
             let ready = self.poller.wait(None).map_err(io_error)?;
             for ready in ready {
                 match ready.key {
@@ -216,7 +220,7 @@ impl Connection {
     /// Carries out the next line, if one is whole.
     fn next_line(&mut self) -> bool {
         let end = self.input.iter().position(|byte| *byte == b'\n');
-        if end.is_none() && self.input.len() > LINE_BYTES {
+        if end.unwrap_or(self.input.len()) > LINE_BYTES {
             let reason = format!("the line has more than {LINE_BYTES} bytes");
             self.put(&Answer::Ended { reason });
             self.is_over = true;
@@ -224,10 +228,7 @@ impl Connection {
         }
         let Some(end) = end else { return false };
         let line: Vec<u8> = self.input.drain(..=end).collect();
-        let line = line.trim_ascii();
-        if !line.is_empty() {
-            self.session.line(line);
-        }
+        self.session.line(line.trim_ascii());
         true
     }
 

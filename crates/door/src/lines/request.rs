@@ -12,11 +12,21 @@ use crate::values::{BadIfLate, Value, if_late};
 /// The most bytes of a line, in both directions.
 pub const LINE_BYTES: usize = 64 << 10;
 
+/// The most bytes of an `id`, since the door keeps it until the receipt.
+pub const ID_BYTES: usize = 64;
+
 /// What a line requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// `{"send":{…}}`
+    /// `{"send":{…}}`, answered by a receipt.
     Send(Send),
+    /// Answered at once.
+    Other(Other),
+}
+
+/// A request that is not an item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Other {
     /// `{"cut":{…}}`
     Cut(Cut),
     /// `{"resume":{"to":…}}`
@@ -52,7 +62,7 @@ pub struct Send {
 
 /// A number of `data`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`data` takes numbers, such as [144,60,100]")]
 pub enum Number {
     /// A whole one.
     Int(i64),
@@ -62,7 +72,7 @@ pub enum Number {
 
 /// What a program calls an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`id` takes a whole number or a text")]
 pub enum Id {
     /// A number.
     Number(i64),
@@ -116,13 +126,16 @@ pub enum BadLine {
     #[error(transparent)]
     Word(#[from] UnknownWord),
     /// A value of it.
-    #[error("`{request}`: {error}")]
+    #[error("`{request}`: {}", in_words(error))]
     Value {
         /// The request.
         request: &'static str,
         /// What is wrong.
         error: serde_json::Error,
     },
+    /// An `id` that is too long.
+    #[error("`id` has {0} bytes, more than {ID_BYTES}")]
+    Id(usize),
     /// Both, or neither.
     #[error("`{request}`: give {0} or {1}, not both", choice.0, choice.1)]
     Both {
@@ -148,6 +161,30 @@ fn without_place(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
+/// The text of an error of a value, without names of types.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.replace("expected u64", "expected a whole number from 0")
+        .replace("expected u32", "expected a whole number from 0 to 4294967295")
+        .replace("expected a string", "expected a text, such as \"20ms\"")
+}
+
+/// The `id` in a line that may be wrong elsewhere.
+pub fn id_of(line: &[u8]) -> Option<Id> {
+    let mut json: Json = serde_json::from_slice(line).ok()?;
+    let id = serde_json::from_value(json.get_mut("send")?.get_mut("id")?.take());
+    id.ok().filter(|id: &Id| id.check().is_ok())
+}
+
+impl Id {
+    fn check(&self) -> Result<(), BadLine> {
+        match self {
+            Self::Text(text) if text.len() > ID_BYTES => Err(BadLine::Id(text.len())),
+            Self::Text(_) | Self::Number(_) => Ok(()),
+        }
+    }
+}
+
 impl Request {
     /// The request of a line.
     ///
@@ -171,13 +208,17 @@ impl Request {
                 return Err(UnknownWord::new("key", key, known).into());
             }
         }
-        Ok(match request {
-            "send" => Self::Send(read(request, content)?),
-            "cut" => Self::Cut(read(request, content)?),
-            "resume" => Self::Resume(read(request, content)?),
-            "devices" => read(request, content).map(|Empty {}| Self::Devices)?,
-            _ => read(request, content).map(|Empty {}| Self::Clock)?,
-        })
+        Ok(Self::Other(match request {
+            "send" => {
+                let send: Send = read(request, content)?;
+                send.id.as_ref().map_or(Ok(()), Id::check)?;
+                return Ok(Self::Send(send));
+            }
+            "cut" => Other::Cut(read(request, content)?),
+            "resume" => Other::Resume(read(request, content)?),
+            "devices" => read(request, content).map(|Empty {}| Other::Devices)?,
+            _ => read(request, content).map(|Empty {}| Other::Clock)?,
+        }))
     }
 }
 
@@ -272,7 +313,7 @@ mod tests {
             Ok(Request::Send(send)) => {
                 send.due(NOW).map(drop).and(send.values().map(drop)).and(send.if_late().map(drop))
             }
-            Ok(Request::Cut(cut)) => cut.at(NOW).map(drop),
+            Ok(Request::Other(Other::Cut(cut))) => cut.at(NOW).map(drop),
             other => other.map(drop),
         };
         assert_eq!(wrong.unwrap_err().to_string(), reason);
@@ -316,8 +357,19 @@ mod tests {
         check_refused(r#"{"send":{"data":[1]}}"#, "`send`: missing field `to`");
         check_refused(
             r#"{"send":{"to":"a","at":-1,"data":[1]}}"#,
-            "`send`: invalid value: integer `-1`, expected u64",
+            "`send`: invalid value: integer `-1`, expected a whole number from 0",
         );
+        check_refused(
+            r#"{"send":{"to":"a","data":["x"]}}"#,
+            "`send`: `data` takes numbers, such as [144,60,100]",
+        );
+        check_refused(
+            r#"{"send":{"to":"a","data":[1],"in":5}}"#,
+            "`send`: invalid type: integer `5`, expected a text, such as \"20ms\"",
+        );
+        let long = format!(r#"{{"send":{{"to":"a","data":[1],"id":"{}"}}}}"#, "x".repeat(65));
+        check_refused(&long, "`id` has 65 bytes, more than 64");
+        assert_eq!(id_of(long.as_bytes()), None);
         check_refused(
             r#"{"send":{"to":"a","at":1,"in":"1ms","data":[1]}}"#,
             "`send`: give `at` or `in`, not both",
@@ -330,6 +382,14 @@ mod tests {
             r#"{"send":{"to":"a","data":[1],"late":"stopp"}}"#,
             "`late`: unknown policy for late items `stopp` (did you mean `stop`?); it is one of: deliver, drop, stop",
         );
+    }
+
+    #[test]
+    fn a_wrong_item_keeps_its_id() {
+        let wrong = r#"{"send":{"to":"a","data":["x"],"id":"s"}}"#;
+        assert_eq!(id_of(wrong.as_bytes()), Some(Id::Text("s".to_owned())));
+        assert_eq!(id_of(br#"{"send":{"id":{}}}"#), None);
+        assert_eq!(id_of(b"{"), None);
     }
 
     #[test]

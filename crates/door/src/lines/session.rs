@@ -3,27 +3,42 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use tactus_model::format::cut;
 use tactus_stream::{
-    BranchId, Client, DeviceInfo, Draft, Ended, Moment, Receipt, RequestError, StreamId,
+    BranchId, Client, DeviceInfo, Draft, Ended, IfLate, Moment, Receipt, RequestError, StreamId,
     SubmitError,
 };
+use tactus_sys::clock::ClockPair;
 
 use super::answer::{Answer, Answered, Clock, Device};
-use super::request::{BadLine, Id, Request, Send};
-use crate::clock::Look;
+use super::request::{BadLine, Id, Other, Request, Send, id_of};
+use crate::sender::Sender;
 use crate::unanswered;
 use crate::values::{BadValue, payload};
+
+/// The most characters of a reason.
+const REASON_CHARACTERS: usize = 1000;
 
 /// A connection: its client, and the items that have no receipt.
 #[derive(Debug)]
 pub struct Session {
-    client: Client,
-    streams: BTreeMap<String, StreamId>,
+    sender: Sender,
     waiting: BTreeMap<u64, Waiting>,
     line: u64,
     /// An item that found no room.
-    held: Option<Send>,
+    held: Option<Prepared>,
     answers: VecDeque<Answer>,
+}
+
+/// An item that can be submitted.
+#[derive(Debug)]
+struct Prepared {
+    id: Option<Id>,
+    stream: StreamId,
+    branch: BranchId,
+    due: Moment,
+    if_late: IfLate,
+    payload: Vec<u8>,
 }
 
 /// An item without a receipt.
@@ -49,20 +64,13 @@ enum Refusal {
 
 impl Session {
     /// A session of a client.
-    pub const fn new(client: Client) -> Self {
-        Self {
-            client,
-            streams: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            line: 0,
-            held: None,
-            answers: VecDeque::new(),
-        }
+    pub const fn new(sender: Sender) -> Self {
+        Self { sender, waiting: BTreeMap::new(), line: 0, held: None, answers: VecDeque::new() }
     }
 
     /// Its client.
     pub const fn client(&self) -> &Client {
-        &self.client
+        &self.sender.client
     }
 
     /// Whether it takes another line: it has room, and its answers are read.
@@ -80,24 +88,22 @@ impl Session {
         self.answers.pop_front()
     }
 
-    /// Carries out a line.
+    /// Carries out a line; a blank one is only counted.
     pub fn line(&mut self, line: &[u8]) {
         self.line += 1;
+        if line.is_empty() {
+            return;
+        }
         match Request::parse(line) {
-            Ok(Request::Send(mut send)) => {
-                // An item that is held keeps its time.
-                let due = send.due(Client::now());
-                match due {
-                    Ok(due) => (send.at, send.within) = (Some(due.as_nanos()), None),
-                    Err(error) => return self.refuse(send.id, &error.into()),
-                }
-                self.send(send);
-            }
-            Ok(request) => match self.request(request) {
+            Ok(Request::Send(send)) => match self.prepare(&send) {
+                Ok(prepared) => self.submit(prepared),
+                Err(refusal) => self.refuse(send.id, &refusal),
+            },
+            Ok(Request::Other(other)) => match self.carry_out(other) {
                 Ok(answer) => self.answers.push_back(answer),
                 Err(refusal) => self.refuse(None, &refusal),
             },
-            Err(error) => self.refuse(None, &error.into()),
+            Err(error) => self.refuse(id_of(line), &error.into()),
         }
     }
 
@@ -107,12 +113,12 @@ impl Session {
     /// The server has ended, and every receipt was taken.
     pub fn receipts(&mut self) -> Result<(), Ended> {
         while self.answers.is_empty() {
-            let Some(receipt) = self.client.receipt(Some(Duration::ZERO))? else { break };
+            let Some(receipt) = self.sender.client.receipt(Some(Duration::ZERO))? else { break };
             if let Some(waiting) = self.waiting.remove(&receipt.sequence) {
                 self.answered(waiting, &receipt);
             }
-            if let Some(send) = self.held.take() {
-                self.send(send);
+            if let Some(held) = self.held.take() {
+                self.submit(held);
             }
         }
         Ok(())
@@ -129,7 +135,7 @@ impl Session {
     }
 
     fn answered(&mut self, waiting: Waiting, receipt: &Receipt) {
-        let device = self.client.device(waiting.stream);
+        let device = self.client().device(waiting.stream);
         let to = device.map(|device| device.name.clone()).unwrap_or_default();
         self.answers.push_back(Answer::Receipt(Answered::new(waiting.id, to, receipt)));
     }
@@ -139,52 +145,45 @@ impl Session {
             Refusal::Submit(SubmitError::TooFarAhead { from, .. }) => Some(from.as_nanos()),
             _ => None,
         };
-        let reason = refusal.to_string();
+        // A reason quotes what is wrong, and its line has a limit, too.
+        let reason = cut(&refusal.to_string(), REASON_CHARACTERS);
         self.answers.push_back(Answer::Refused { line: self.line, id, reason, from });
     }
 
-    fn send(&mut self, send: Send) {
-        match self.submit(&send) {
-            Ok(()) => {}
-            Err(Refusal::Submit(SubmitError::Full { .. })) => self.held = Some(send),
-            Err(refusal) => self.refuse(send.id, &refusal),
-        }
-    }
-
-    fn submit(&mut self, send: &Send) -> Result<(), Refusal> {
+    fn prepare(&mut self, send: &Send) -> Result<Prepared, Refusal> {
         let (due, if_late) = (send.due(Client::now())?, send.if_late()?);
         let values = send.values()?;
-        let stream = self.stream(&send.to)?;
-        let device = self.client.device(stream).ok_or(SubmitError::NoStream(stream))?;
-        let payload = payload(device.format, values)?;
-        let branch = BranchId(send.branch);
-        let draft = Draft { stream, branch, due, if_late, payload: &payload };
-        let sequence = self.client.submit(&draft)?;
-        self.waiting.insert(sequence, Waiting { id: send.id.clone(), stream, due });
-        Ok(())
+        let (stream, format) = self.sender.stream(&send.to)?;
+        let payload = payload(format, values)?;
+        let (id, branch) = (send.id.clone(), BranchId(send.branch));
+        Ok(Prepared { id, stream, branch, due, if_late, payload })
     }
 
-    /// The stream to a device.
-    fn stream(&mut self, device: &str) -> Result<StreamId, RequestError> {
-        if let Some(stream) = self.streams.get(device) {
-            return Ok(*stream);
-        }
-        let stream = self.client.open(device)?;
-        self.streams.insert(device.to_owned(), stream);
-        Ok(stream)
-    }
-
-    fn request(&mut self, request: Request) -> Result<Answer, Refusal> {
-        let now = Client::now();
-        match request {
-            Request::Send(send) => self.submit(&send)?,
-            Request::Cut(cut) => self.client.cut(cut.branch(), cut.at(now)?)?,
-            Request::Resume(resume) => {
-                let stream = self.stream(&resume.to)?;
-                self.client.resume(stream)?;
+    fn submit(&mut self, prepared: Prepared) {
+        let Prepared { stream, branch, due, if_late, .. } = prepared;
+        let draft = Draft { stream, branch, due, if_late, payload: &prepared.payload };
+        match self.sender.client.submit(&draft) {
+            Ok(sequence) => {
+                let waiting = Waiting { id: prepared.id, stream, due };
+                self.waiting.insert(sequence, waiting);
             }
-            Request::Devices => return Ok(self.devices()),
-            Request::Clock => return Ok(self.clock()),
+            Err(SubmitError::Full { .. }) => self.held = Some(prepared),
+            Err(error) => self.refuse(prepared.id, &error.into()),
+        }
+    }
+
+    fn carry_out(&mut self, request: Other) -> Result<Answer, Refusal> {
+        match request {
+            Other::Cut(cut) => {
+                let at = cut.at(Client::now())?;
+                self.sender.client.cut(cut.branch(), at)?;
+            }
+            Other::Resume(resume) => {
+                let (stream, _) = self.sender.stream(&resume.to)?;
+                self.sender.client.resume(stream)?;
+            }
+            Other::Devices => return Ok(self.devices()),
+            Other::Clock => return Ok(self.clock()),
         }
         Ok(Answer::Done { line: self.line })
     }
@@ -195,16 +194,16 @@ impl Session {
             format: info.format,
             lead: info.lead.as_nanos(),
         };
-        Answer::Devices(self.client.devices().iter().map(device).collect())
+        Answer::Devices(self.client().devices().iter().map(device).collect())
     }
 
     fn clock(&mut self) -> Answer {
-        let look = Look::now();
-        let slack = self.client.slack();
-        let welcome = self.client.welcome();
+        let clocks = ClockPair::read();
+        let slack = self.sender.client.slack();
+        let welcome = self.client().welcome();
         Answer::Clock(Clock {
-            now: look.before.as_nanos(),
-            real: look.real.as_nanos(),
+            now: clocks.before.as_nanos(),
+            real: clocks.real.as_nanos(),
             horizon: welcome.horizon.as_nanos(),
             items: welcome.items,
             lead: slack.map(|slack| slack.recommended_lead().as_nanos()),

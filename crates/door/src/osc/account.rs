@@ -1,12 +1,13 @@
 //! What a host has: items without a receipt, subscribers, a rate.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tactus_model::time::Nanos;
+use tactus_model::token_bucket::TokenBucket;
 use tactus_osc::TimeTag;
 use tactus_stream::{Moment, Receipt};
-
-use crate::clock::Offset;
+use tactus_sys::clock::ClockOffset;
 
 /// How long a subscription lasts unless it is repeated.
 pub const SUBSCRIPTION: Nanos = Nanos::from_secs(600);
@@ -19,6 +20,13 @@ pub const RATE: u64 = 20_000;
 
 /// Datagrams that may come at once.
 pub const BURST: u64 = 4096;
+
+/// Cuts of a host that are carried out in a second; more are refused. The door waits for the server
+/// with each of them, and all hosts together must stay below the server's rate of requests.
+pub const CUT_RATE: u64 = 50;
+
+/// Cuts that may come at once.
+pub const CUT_BURST: u64 = 32;
 
 /// How long a host without items and subscriptions is remembered.
 const IDLE: Nanos = Nanos::from_secs(10);
@@ -36,7 +44,16 @@ pub struct Origin {
     pub time: TimeTag,
     /// The offset of the clocks with which that was converted. Its receipt is converted back with
     /// the same one.
-    pub offset: Offset,
+    pub offset: ClockOffset,
+}
+
+/// The host of an address. Every program of this machine may use each address in 127.0.0.0/8, so
+/// they are one.
+pub fn host_of(address: SocketAddr) -> IpAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(address) if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        host => host,
+    }
 }
 
 /// What a host has.
@@ -47,13 +64,15 @@ pub struct Account {
     /// Items without a receipt by port.
     ports: BTreeMap<u16, u32>,
     subscriptions: BTreeMap<u16, Subscription>,
-    /// When the rate would allow the next datagram if none came at once.
-    next: Moment,
+    datagrams: TokenBucket,
+    cuts: TokenBucket,
     last: Moment,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Subscription {
+    /// A host has several addresses in 127.0.0.0/8.
+    to: SocketAddr,
     until: Moment,
     /// Receipts of all ports of the host, not only of this one.
     of_all: bool,
@@ -67,20 +86,21 @@ impl Account {
             waiting: BTreeMap::new(),
             ports: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
-            next: now,
+            datagrams: TokenBucket::new(Nanos::from_nanos(1_000_000_000 / RATE), BURST),
+            cuts: TokenBucket::new(Nanos::from_nanos(1_000_000_000 / CUT_RATE), CUT_BURST),
             last: now,
         }
     }
 
-    /// Whether a datagram is within the rate. The generic cell rate algorithm (ITU-T I.371).
+    /// Whether a datagram is within the rate.
     pub fn admits(&mut self, now: Moment) -> bool {
         self.last = now;
-        let interval = Nanos::from_nanos(1_000_000_000 / RATE);
-        if self.next > now + interval.saturating_mul(BURST) {
-            return false;
-        }
-        self.next = self.next.max(now) + interval;
-        true
+        self.datagrams.take(now).is_ok()
+    }
+
+    /// Whether a cut is within the rate.
+    pub fn admits_cut(&mut self, now: Moment) -> bool {
+        self.cuts.take(now).is_ok()
     }
 
     /// Whether a port may have another item: half of what others leave, so one that floods leaves
@@ -114,14 +134,15 @@ impl Account {
         self.waiting.keys().copied().collect()
     }
 
-    /// Subscribes a port, to receipts of itself or of all ports. Returns whether there is room.
-    pub fn subscribe(&mut self, port: u16, of_all: bool, now: Moment) -> bool {
+    /// Subscribes an address, to receipts of its port or of all ports. Returns whether there is room.
+    pub fn subscribe(&mut self, to: SocketAddr, of_all: bool, now: Moment) -> bool {
+        let port = to.port();
         self.subscriptions.retain(|_, subscription| subscription.until > now);
         let has_room =
             self.subscriptions.len() < SUBSCRIPTIONS || self.subscriptions.contains_key(&port);
         if has_room {
             let until = now + SUBSCRIPTION;
-            self.subscriptions.insert(port, Subscription { until, of_all });
+            self.subscriptions.insert(port, Subscription { to, until, of_all });
         }
         has_room
     }
@@ -131,12 +152,12 @@ impl Account {
         self.subscriptions.remove(&port);
     }
 
-    /// The ports to which what concerns `port` is sent.
-    pub fn listeners(&self, port: u16, now: Moment) -> impl Iterator<Item = u16> {
+    /// The addresses to which what concerns `port` is sent.
+    pub fn listeners(&self, port: u16, now: Moment) -> impl Iterator<Item = SocketAddr> {
         let concerns = move |(of, subscription): &(&u16, &Subscription)| {
             subscription.until > now && (subscription.of_all || **of == port)
         };
-        self.subscriptions.iter().filter(concerns).map(|(port, _)| *port)
+        self.subscriptions.iter().filter(concerns).map(|(_, subscription)| subscription.to)
     }
 
     /// Items without a receipt.
@@ -155,16 +176,36 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use tactus_model::time::Instant;
+    use tactus_sys::clock::ClockPair;
 
     use super::*;
-    use crate::clock::{Look, RealClock};
 
     const START: Moment = Moment::from_nanos(1_000_000_000);
 
     fn origin(port: u16) -> Origin {
-        let look = Look { before: START, real: Instant::from_nanos(9), after: START };
-        let offset = RealClock::new(&look).offset();
+        let clocks = ClockPair { before: START, real: Instant::from_nanos(9), after: START };
+        let offset = clocks.offset();
         Origin { port, id: None, device: "a".to_owned(), time: TimeTag::IMMEDIATE, offset }
+    }
+
+    fn at(port: u16) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, port).into()
+    }
+
+    #[test]
+    fn loopback_is_one_host() {
+        let host = |text: &str| host_of(text.parse().unwrap()).to_string();
+        assert_eq!(host("127.0.0.9:1"), "127.0.0.1");
+        assert_eq!(host("[::ffff:127.3.0.1]:1"), "127.0.0.1");
+        assert_eq!(host("10.0.0.9:1"), "10.0.0.9");
+    }
+
+    #[test]
+    fn cuts_have_a_rate_of_their_own() {
+        let mut account = Account::new(16, START);
+        let admitted = (0..1000).filter(|_| account.admits_cut(START)).count();
+        assert_eq!(admitted as u64, CUT_BURST);
+        assert!(account.admits(START) && account.admits_cut(START + Nanos::from_secs(1)));
     }
 
     fn receipt(sequence: u64) -> Receipt {
@@ -198,7 +239,7 @@ mod tests {
         while account.admits(START) {
             admitted += 1;
         }
-        assert_eq!(admitted, BURST + 1);
+        assert_eq!(admitted, BURST);
         let later = START + Nanos::from_millis(1);
         let admitted = (0..100).filter(|_| account.admits(later)).count();
         assert_eq!(admitted as u64, RATE / 1000);
@@ -207,9 +248,10 @@ mod tests {
     #[test]
     fn receipts_go_to_subscribers_until_their_time() {
         let mut account = Account::new(16, START);
-        assert!(account.subscribe(7, false, START) && account.subscribe(9, true, START));
-        let listeners =
-            |account: &Account, port, now| -> Vec<u16> { account.listeners(port, now).collect() };
+        assert!(account.subscribe(at(7), false, START) && account.subscribe(at(9), true, START));
+        let listeners = |account: &Account, port, now| -> Vec<u16> {
+            account.listeners(port, now).map(|to| to.port()).collect()
+        };
         let nobody = Vec::<u16>::new();
         assert_eq!(listeners(&account, 7, START), [7, 9]);
         assert_eq!(listeners(&account, 8, START), [9]);
@@ -217,11 +259,11 @@ mod tests {
         account.unsubscribe(9);
         assert_eq!(listeners(&account, 8, START), nobody);
         for port in 100..110 {
-            account.subscribe(port, false, START);
+            account.subscribe(at(port), false, START);
         }
-        assert!(!account.subscribe(200, false, START), "no room");
-        assert!(account.subscribe(7, false, START), "it is there already");
-        assert!(account.subscribe(200, false, START + SUBSCRIPTION), "the others have ended");
+        assert!(!account.subscribe(at(200), false, START), "no room");
+        assert!(account.subscribe(at(7), false, START), "it is there already");
+        assert!(account.subscribe(at(200), false, START + SUBSCRIPTION), "the others have ended");
     }
 
     #[test]
@@ -232,7 +274,7 @@ mod tests {
         account.submitted(0, origin(1));
         assert!(!account.is_idle(later));
         account.answered(&receipt(0));
-        account.subscribe(7, false, START);
+        account.subscribe(at(7), false, START);
         assert!(!account.is_idle(later) && account.is_idle(START + SUBSCRIPTION));
     }
 }

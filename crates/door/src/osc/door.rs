@@ -5,6 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
+use tactus_sys::network::enlarge_receive_buffer;
 use tactus_sys::wait::Waker;
 
 use super::service::Service;
@@ -52,14 +53,24 @@ impl Counts {
 /// What happens at a door.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Somebody has set the real-time clock, by so many nanoseconds. Items that the server has keep
+    /// Somebody has set the real-time clock, by these nanoseconds. Items that the server has keep
     /// their instants; the times of later ones are those of the new clock.
     ClockJumped(i64),
     /// More was lost.
     Losses(Counts),
+    /// Messages were refused; their senders learn it only if they subscribe.
+    Refused {
+        /// Their number since the last event.
+        more: u64,
+        /// The address of the last one, and why.
+        last: String,
+    },
     /// The server does not take a client for a host.
     NoClient(String),
 }
+
+/// The room for datagrams that wait, with what the kernel keeps for each: [`BURST`](super::account::BURST) short ones.
+const WAITING_BYTES: usize = 4 << 20;
 
 /// An open door. Dropping it closes it.
 #[derive(Debug)]
@@ -80,6 +91,8 @@ impl Door {
     ) -> io::Result<Self> {
         let socket = UdpSocket::bind(options.address)?;
         socket.set_nonblocking(true)?;
+        // Less room loses more of a burst, which is counted.
+        let _ = enlarge_receive_buffer(&socket, WAITING_BYTES);
         let address = socket.local_addr()?;
         let waker = Waker::new().map_err(|error| io::Error::from(error.errno))?;
         let service = Service::new(socket, &waker, options.server.clone(), Box::new(listener))?;

@@ -6,6 +6,9 @@ use tactus_stream::{Moment, Receipt};
 
 use super::account::Origin;
 
+/// The addresses of these messages.
+pub const ADDRESSES: [&str; 4] = ["/receipt", "/refused", "/subscribed", "/cookie"];
+
 /// Characters of a text in a refusal at most: replies fit into one packet of every network.
 const CHARACTERS: usize = 200;
 
@@ -13,14 +16,14 @@ const CHARACTERS: usize = 200;
 ///
 /// Its values: the number that the sender gave it (0 without one), the device, the outcome, the
 /// evidence; when it was due (as the sender wrote it), began and ended, as time tags
-/// ([`TimeTag::NONE`] if it did not); and how late it began, in microseconds (0 if it did not).
+/// ([`TimeTag::NONE`] if it did not); how late it began, in microseconds (0 if it did not); and how
+/// much faster than nominal the device's clock ran, in parts per billion (0 if the times are not by
+/// that clock).
 pub fn receipt(origin: &Origin, receipt: &Receipt) -> Vec<u8> {
     let tag = |moment: Option<Moment>| {
         moment.map_or(TimeTag::NONE, |moment| TimeTag::of(origin.offset.real(moment)))
     };
-    let late_ns = receipt.began.map_or(0, |began| {
-        began.as_nanos().cast_signed().wrapping_sub(receipt.due.as_nanos().cast_signed())
-    });
+
     Message {
         address: "/receipt",
         arguments: vec![
@@ -31,7 +34,8 @@ pub fn receipt(origin: &Origin, receipt: &Receipt) -> Vec<u8> {
             Argument::Time(origin.time),
             Argument::Time(tag(receipt.began)),
             Argument::Time(tag(receipt.ended)),
-            Argument::Float(late_ns as f32 / 1000.0),
+            Argument::Float(receipt.error_ns().unwrap_or_default() as f32 / 1000.0),
+            Argument::Int(receipt.correction.map_or(0, |correction| correction.0)),
         ],
     }
     .bytes()
@@ -46,7 +50,7 @@ pub fn refused(id: Option<i32>, address: &str, reason: &str) -> Vec<u8> {
     Message { address: "/refused", arguments }.bytes()
 }
 
-/// `/subscribed`: receipts follow, for so many seconds.
+/// `/subscribed`: receipts follow, for `seconds`.
 pub fn subscribed(seconds: u64) -> Vec<u8> {
     let seconds = Argument::Int(i32::try_from(seconds).unwrap_or(i32::MAX));
     Message { address: "/subscribed", arguments: vec![seconds] }.bytes()
@@ -61,16 +65,16 @@ pub fn cookie(number: i32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use tactus_model::time::Instant;
-    use tactus_stream::{ClientId, Evidence, Outcome, StreamId};
+    use tactus_stream::{ClientId, Correction, Evidence, Outcome, StreamId};
+    use tactus_sys::clock::ClockPair;
 
     use super::*;
-    use crate::clock::{Look, RealClock};
 
     #[test]
     fn a_receipt_has_the_times_of_the_senders_clock() {
         let at = |nanos| Moment::from_nanos(nanos);
-        let look = Look { before: at(0), real: Instant::from_nanos(7_000_000_000), after: at(0) };
-        let offset = RealClock::new(&look).offset();
+        let real = Instant::from_nanos(7_000_000_000);
+        let offset = ClockPair { before: at(0), real, after: at(0) }.offset();
         let time = TimeTag::of(Instant::from_nanos(7_000_001_000));
         let origin = Origin { port: 1, id: Some(-3), device: "synth".to_owned(), time, offset };
         let mut given = Receipt {
@@ -81,8 +85,8 @@ mod tests {
             began: Some(at(4500)),
             ended: Some(at(6000)),
             outcome: Outcome::Delivered,
-            evidence: Evidence::Call,
-            correction: None,
+            evidence: Evidence::DeviceClock,
+            correction: Some(Correction(-7)),
         };
         let real =
             |nanos: u64| Argument::Time(TimeTag::of(Instant::from_nanos(7_000_000_000 + nanos)));
@@ -92,14 +96,16 @@ mod tests {
             panic!("{read:?}")
         };
         assert_eq!((id, device), (&Argument::Int(-3), &Argument::Text("synth")));
-        assert_eq!((outcome, evidence), (&Argument::Text("delivered"), &Argument::Text("call")));
-        assert_eq!(times, [real(1000), real(4500), real(6000), Argument::Float(3.5)]);
-        (given.began, given.ended) = (None, None);
+        assert_eq!(outcome, &Argument::Text("delivered"));
+        assert_eq!(evidence, &Argument::Text("device-clock"));
+        let late = [Argument::Float(3.5), Argument::Int(-7)];
+        assert_eq!(times, [real(1000), real(4500), real(6000), late[0], late[1]]);
+        (given.began, given.ended, given.correction) = (None, None, None);
         let bytes = receipt(&origin, &given);
         let read = tactus_osc::read(&bytes).unwrap();
         let none = Argument::Time(TimeTag::NONE);
         let times = &read[0].message.arguments[5..];
-        assert_eq!(times, [none, none, Argument::Float(0.0)]);
+        assert_eq!(times, [none, none, Argument::Float(0.0), Argument::Int(0)]);
     }
 
     #[test]

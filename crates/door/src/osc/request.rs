@@ -245,7 +245,7 @@ fn plain<'a>(index: usize, argument: &Argument<'a>) -> Result<Value<'a>, BadValu
         Argument::Midi([_, status, first, second]) => Value::Midi([status, first, second]),
         _ => {
             let what = format!("type `{}` is not possible here", argument.tag());
-            return Err(BadValue { place: index + 1, what });
+            return Err(BadValue::Value { place: index + 1, what });
         }
     })
 }

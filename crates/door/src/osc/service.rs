@@ -6,34 +6,30 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tactus_model::format::span;
 use tactus_model::time::Nanos;
 use tactus_osc::{TimeTag, Timed};
 use tactus_stream::{
-    BranchId, Client, ConnectError, Draft, Format, Moment, Receipt, RequestError, StreamId,
-    SubmitError, Wanted,
+    BranchId, Client, ConnectError, Draft, Format, Moment, Receipt, RequestError, SubmitError,
 };
 use tactus_sys::SysError;
+use tactus_sys::clock::ClockPair;
 use tactus_sys::network::dropped_datagrams;
 use tactus_sys::poller::{Interest, Poller};
 use tactus_sys::wait::Waker;
 
-use super::account::{Account, Origin, SUBSCRIPTION};
+use super::account::{Account, CUT_RATE, Origin, SUBSCRIPTION, host_of};
 use super::cookie::Cookies;
 use super::door::{Counts, Event};
 use super::reply;
 use super::request::{BadRequest, Options as ItemOptions, Request, payload_of};
-use crate::clock::{Look, RealClock};
+use crate::clock::RealClock;
+use crate::sender::{ITEMS, Sender};
 use crate::unanswered;
 use crate::values::BadValue;
 
 /// The most hosts with items or subscriptions.
 pub const HOSTS: usize = 16;
-
-/// How many items of a host may be without a receipt.
-pub const ITEMS: u32 = 1024;
-
-/// The most bytes of the payload of an item.
-pub const PAYLOAD_BYTES: u32 = 1024;
 
 /// How far in the past the time of an item may be.
 pub const PAST: Nanos = Nanos::from_secs(60);
@@ -58,16 +54,17 @@ pub(super) struct Service {
     cookies: Cookies,
     clock: RealClock,
     counts: Counts,
-    /// Losses that the listener knows.
-    reported: u64,
+    /// What the listener knows.
+    reported: Counts,
+    /// The last refusal, and what was refused.
+    last_refusal: String,
     listener: Box<dyn FnMut(Event) + Send>,
 }
 
 struct Host {
     account: Account,
     /// `None` until it has an item.
-    client: Option<Client>,
-    streams: BTreeMap<String, StreamId>,
+    sender: Option<Sender>,
     /// Its address, with any port.
     address: SocketAddr,
 }
@@ -89,12 +86,14 @@ enum Refusal {
         "this port has half of what others leave of {ITEMS} items without a receipt; fix: send later"
     )]
     Share,
-    #[error("the time is {0} in the past, more than {PAST}; fix: set the clocks of both machines")]
+    #[error("the time is {} in the past, more than {}; fix: set the clocks of both machines", span(*.0), span(PAST))]
     Past(Nanos),
     #[error("the time tag {0} is before 1970")]
     NoTime(TimeTag),
     #[error("cookie {0} is not for this address, or is too old; fix: /subscribe without a cookie")]
     Cookie(i32),
+    #[error("the host requests more than {CUT_RATE} cuts a second; fix: one cut for many items")]
+    Cuts,
     #[error("the host has {0} subscriptions, the most that it may have; fix: /unsubscribe")]
     Subscriptions(usize),
 }
@@ -117,9 +116,10 @@ impl Service {
             server,
             hosts: BTreeMap::new(),
             cookies: Cookies::default(),
-            clock: RealClock::new(&Look::best()),
+            clock: RealClock::new(&ClockPair::read_best()),
             counts: Counts::default(),
-            reported: 0,
+            reported: Counts::default(),
+            last_refusal: String::new(),
             listener,
         })
     }
@@ -128,8 +128,8 @@ impl Service {
     pub(super) fn run(mut self) -> Counts {
         let mut buffer = vec![0; 1 << 16];
         loop {
-            let idle = self.hosts.is_empty() && self.counts.lost() == self.reported;
-            // It fails only for want of memory; then this tries again.
+            let idle = self.hosts.is_empty() && self.counts.lost() == self.reported.lost();
+            // It fails only without memory; then this tries again.
             let ready = self.poller.wait((!idle).then_some(TICK)).unwrap_or_default();
             if ready.iter().any(|ready| ready.key == WAKER) {
                 // If the server has ended, these are the last.
@@ -148,21 +148,21 @@ impl Service {
     fn datagram(&mut self, bytes: &[u8], from: SocketAddr) {
         self.counts.datagrams += 1;
         let now = Client::now();
-        if !self.hosts.contains_key(&from.ip()) {
+        if !self.hosts.contains_key(&host_of(from)) {
             if self.hosts.len() >= HOSTS {
                 self.counts.no_room += 1;
                 return;
             }
             let account = Account::new(ITEMS, now);
-            let host = Host { account, client: None, streams: BTreeMap::new(), address: from };
-            self.hosts.insert(from.ip(), host);
+            let host = Host { account, sender: None, address: from };
+            self.hosts.insert(host_of(from), host);
         }
         if !self.host(from).is_some_and(|host| host.account.admits(now)) {
             self.counts.over_rate += 1;
             return;
         }
-        if let Some(by) = self.clock.consider(&Look::now()) {
-            self.clock.adopt(&Look::best());
+        if let Some(by) = self.clock.consider(&ClockPair::read()) {
+            self.clock.adopt(&ClockPair::read_best());
             (self.listener)(Event::ClockJumped(by));
         }
         match tactus_osc::read(bytes) {
@@ -176,7 +176,7 @@ impl Service {
     }
 
     fn host(&mut self, from: SocketAddr) -> Option<&mut Host> {
-        self.hosts.get_mut(&from.ip())
+        self.hosts.get_mut(&host_of(from))
     }
 
     fn message(&mut self, timed: &Timed<'_>, from: SocketAddr, now: Moment) {
@@ -199,7 +199,12 @@ impl Service {
             });
         if let Err(refusal) = done {
             self.counts.refused += 1;
-            self.reply(from, &reply::refused(id, address, &refusal.to_string()), now);
+            let reason = refusal.to_string();
+            self.last_refusal = format!("{address}: {reason}");
+            // An answer to an answer could go on forever between two doors.
+            if !reply::ADDRESSES.contains(&address) {
+                self.reply(from, &reply::refused(id, address, &reason), now);
+            }
         }
     }
 
@@ -218,27 +223,18 @@ impl Service {
         }
         self.connect(from)?;
         let offset = self.clock.offset();
-        let Some(Host { account, client: Some(client), streams, .. }) =
-            self.hosts.get_mut(&from.ip())
+        let Some(Host { account, sender: Some(sender), .. }) = self.hosts.get_mut(&host_of(from))
         else {
             return Ok(());
         };
         if !account.has_room(from.port()) {
             return Err(Refusal::Share);
         }
-        let stream = match streams.get(device) {
-            Some(stream) => *stream,
-            None => {
-                let stream = client.open(device)?;
-                streams.insert(device.to_owned(), stream);
-                stream
-            }
-        };
-        let format = client.device(stream).map(|device| device.format);
-        let payload = payload(format.ok_or(SubmitError::NoStream(stream))?)?;
+        let (stream, format) = sender.stream(device)?;
+        let payload = payload(format)?;
         let ItemOptions { id, branch, if_late } = *options;
         let draft = Draft { stream, branch, due, if_late, payload: &payload };
-        let sequence = client.submit(&draft)?;
+        let sequence = sender.client.submit(&draft)?;
         self.counts.items += 1;
         let (port, device) = (from.port(), device.to_owned());
         account.submitted(sequence, Origin { port, id, device, time, offset });
@@ -254,8 +250,13 @@ impl Service {
     ) -> Result<(), Refusal> {
         let at = self.moment(time, now)?;
         // Without a client there is nothing to cut.
-        let client = self.host(from).and_then(|host| host.client.as_mut());
-        client.map_or(Ok(()), |client| client.cut(branch, at)).map_err(Refusal::from)
+        let Some(Host { account, sender: Some(sender), .. }) = self.host(from) else {
+            return Ok(());
+        };
+        match account.admits_cut(now) {
+            true => Ok(sender.client.cut(branch, at)?),
+            false => Err(Refusal::Cuts),
+        }
     }
 
     /// The instant of a time tag.
@@ -289,7 +290,7 @@ impl Service {
             }
         }
         let account = self.host(from).map(|host| &mut host.account);
-        if !account.is_some_and(|account| account.subscribe(to.port(), port.is_some(), now)) {
+        if !account.is_some_and(|account| account.subscribe(to, port.is_some(), now)) {
             return Err(Refusal::Subscriptions(super::account::SUBSCRIPTIONS));
         }
         self.send(to, &reply::subscribed(SUBSCRIPTION.as_nanos() / 1_000_000_000));
@@ -298,19 +299,17 @@ impl Service {
 
     /// Makes the client of a host, unless it has one.
     fn connect(&mut self, from: SocketAddr) -> Result<(), Refusal> {
-        let Some(host) = self.hosts.get_mut(&from.ip()) else { return Ok(()) };
-        if host.client.is_some() {
+        let Some(host) = self.hosts.get_mut(&host_of(from)) else { return Ok(()) };
+        if host.sender.is_some() {
             return Ok(());
         }
-        let name = format!("osc:{}", from.ip());
-        let wanted = Wanted { name, payload_bytes: PAYLOAD_BYTES, items: ITEMS };
-        let client = Client::connect(&self.server, &wanted);
-        let client = client.inspect_err(|error| {
+        let sender = Sender::connect(&self.server, format!("osc:{}", host_of(from)));
+        let sender = sender.inspect_err(|error| {
             (self.listener)(Event::NoClient(error.to_string()));
         })?;
         // Without a poller, its receipts are read at each tick.
-        let _ = self.poller.add(&client, CLIENT, Interest::READ);
-        host.client = Some(client);
+        let _ = self.poller.add(&sender.client, CLIENT, Interest::READ);
+        host.sender = Some(sender);
         Ok(())
     }
 
@@ -319,7 +318,7 @@ impl Service {
         let now = Client::now();
         let mut replies = Vec::new();
         for host in self.hosts.values_mut() {
-            let Host { account, client: Some(connected), streams, address } = host else {
+            let Host { account, sender: Some(sender), address } = host else {
                 continue;
             };
             let mut answer = |account: &mut Account, receipt: &Receipt| {
@@ -330,7 +329,7 @@ impl Service {
                 replies.push((to, reply::receipt(&origin, receipt)));
             };
             loop {
-                match connected.receipt(Some(Duration::ZERO)) {
+                match sender.client.receipt(Some(Duration::ZERO)) {
                     Ok(Some(receipt)) => answer(account, &receipt),
                     Ok(None) => break,
                     Err(_) => {
@@ -338,8 +337,7 @@ impl Service {
                         for sequence in account.unanswered() {
                             answer(account, &unanswered(sequence, now));
                         }
-                        streams.clear();
-                        host.client = None;
+                        host.sender = None;
                         break;
                     }
                 }
@@ -352,11 +350,9 @@ impl Service {
 
     /// Sends to those who subscribe to what concerns a port.
     fn reply(&mut self, from: SocketAddr, bytes: &[u8], now: Moment) {
-        let Some(host) = self.hosts.get(&from.ip()) else { return };
-        let ports: Vec<u16> = host.account.listeners(from.port(), now).collect();
-        for port in ports {
-            let mut to = from;
-            to.set_port(port);
+        let Some(host) = self.hosts.get(&host_of(from)) else { return };
+        let listeners: Vec<SocketAddr> = host.account.listeners(from.port(), now).collect();
+        for to in listeners {
             self.send(to, bytes);
         }
     }
@@ -373,9 +369,14 @@ impl Service {
         let dropped = dropped_datagrams(&self.socket).unwrap_or_default();
         let more = dropped.wrapping_sub(self.counts.dropped as u32);
         self.counts.dropped += u64::from(more);
-        if self.counts.lost() > self.reported {
-            self.reported = self.counts.lost();
+        if self.counts.lost() > self.reported.lost() {
             (self.listener)(Event::Losses(self.counts));
         }
+        let more = self.counts.refused - self.reported.refused;
+        if more > 0 {
+            let last = std::mem::take(&mut self.last_refusal);
+            (self.listener)(Event::Refused { more, last });
+        }
+        self.reported = self.counts;
     }
 }

@@ -4,14 +4,14 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use tactus_door::clock::{Look, RealClock};
-use tactus_door::osc::account::{BURST, Origin};
-use tactus_door::osc::service::ITEMS;
+use tactus_door::clock::RealClock;
+use tactus_door::osc::account::{BURST, CUT_BURST, Origin};
 use tactus_door::osc::{Counts, Door, Event, Options};
+use tactus_door::sender::ITEMS;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_osc::{Argument, Message, TimeTag};
 use tactus_stream::Client;
-use tactus_sys::clock;
+use tactus_sys::clock::{self, ClockOffset, ClockPair};
 use tactus_testing::{Need, skip};
 
 use crate::common::{Running, ms};
@@ -177,7 +177,7 @@ fn what_is_refused_is_answered_and_not_queued() {
     refusal(&message("/to/synth", &[Argument::Int(300)]), "value 1: 300 is not within 0 to 255");
     refusal(&message("/to/synth", &[Argument::Int(144)]), "not one whole MIDI message");
     let now = clock::now::<Realtime>();
-    let early = Instant::from_nanos(now.as_nanos() - 3_600_000_000_000);
+    let early = now - Nanos::from_secs(3600);
     refusal(&bundle(TimeTag::of(early), &[note("", 60)]), "in the past");
     let late = now + Nanos::from_secs(3600);
     refusal(&bundle(TimeTag::of(late), &[note("", 60)]), "further ahead than 10s");
@@ -197,7 +197,7 @@ fn a_late_item_is_dropped_if_its_sender_wants_that() {
     let (door, _events) = open(&server);
     let program = Program::subscribed(&door);
     let now = clock::now::<Realtime>();
-    let past = TimeTag::of(Instant::from_nanos(now.as_nanos() - 2_000_000_000));
+    let past = TimeTag::of(now - Nanos::from_secs(2));
     program.send(&bundle(past, &[note("id=1 late=drop:100ms", 60), note("id=2", 61)]));
     let outcomes: Vec<String> = (0..2).map(|_| program.hear().1[2].clone()).collect();
     assert!(outcomes.contains(&r#"Text("late")"#.to_owned()), "{outcomes:?}");
@@ -289,6 +289,53 @@ fn a_flood_is_bounded_counted_and_leaves_room() {
 }
 
 #[test]
+fn cuts_have_a_rate_and_do_not_delay_others() {
+    let (server, _) = server();
+    let (door, _events) = open(&server);
+    let (flood, program) = (Program::subscribed(&door), Program::subscribed(&door));
+    flood.send(&note("", 60));
+    assert_eq!(flood.hear().0, "/receipt");
+    let cuts: Vec<Vec<u8>> = (0..1000).map(|_| message("/cut", &[])).collect();
+    flood.send(&bundle(TimeTag::IMMEDIATE, &cuts));
+    program.send(&note("id=1", 61));
+    assert_eq!(program.hear().1[0], "Int(1)");
+    assert!(flood.hear_refusal().contains("cuts a second"));
+    let counts = door.close();
+    // A slow machine takes so long that more cuts are within the rate.
+    assert!(counts.refused <= 1000 - CUT_BURST && counts.refused > 0, "{counts:?}");
+}
+
+#[test]
+fn a_door_that_subscribes_to_itself_is_not_answered_for_ever() {
+    let (server, _) = server();
+    let (door, events) = open(&server);
+    let program = Program::subscribed(&door);
+    program.say("/subscribe", &[Argument::Int(door.address().port().into())]);
+    // Its own `/subscribed` and what follows are refused without an answer.
+    program.send(&note("id=1", 60));
+    let said = events.recv_timeout(Duration::from_secs(20)).unwrap();
+    let Event::Refused { last, .. } = said else { panic!("{said:?}") };
+    assert!(last.starts_with("/subscribed: ") || last.starts_with("/receipt: "), "{last}");
+    std::thread::sleep(Duration::from_millis(100));
+    let counts = door.close();
+    assert!(counts.datagrams < 20, "{counts:?}");
+}
+
+#[test]
+fn all_addresses_of_the_loopback_are_one_host() {
+    let (server, _) = server();
+    let (door, _events) = open(&server);
+    for last in 2..40 {
+        let socket = UdpSocket::bind((std::net::Ipv4Addr::new(127, 0, 0, last), 0)).unwrap();
+        socket.send_to(&message("/subscribe", &[Argument::Int(9)]), door.address()).unwrap();
+    }
+    let program = Program::subscribed(&door);
+    program.send(&note("id=1", 60));
+    assert_eq!(program.hear().1[0], "Int(1)");
+    assert_eq!(door.close().no_room, 0);
+}
+
+#[test]
 fn items_are_answered_when_the_server_ends() {
     let (mut server, _) = server();
     let (door, _events) = open(&server);
@@ -313,19 +360,18 @@ fn receipts_keep_the_clock_of_their_items() {
     // The real-time clock is set an hour ahead after an item was sent: its receipt has its old
     // times, and a later item has the new ones.
     let at = Client::now();
-    let look = |ahead: u64| Look {
+    let clocks = |ahead: u64| ClockPair {
         before: at,
         real: Instant::from_nanos(at.as_nanos() + ahead),
         after: at,
     };
     let hour = 3_600_000_000_000;
-    let mut clock = RealClock::new(&look(hour));
+    let mut clock = RealClock::new(&clocks(hour));
     let time = TimeTag::of(clock.offset().real(at + ms(5)));
     let origin = Origin { port: 1, id: None, device: "a".to_owned(), time, offset: clock.offset() };
-    assert_eq!(clock.consider(&look(2 * hour)), Some(hour as i64));
-    let due = |offset: tactus_door::clock::Offset, now| {
-        offset.monotonic(time.real_time(offset.real(now)).unwrap())
-    };
+    assert_eq!(clock.consider(&clocks(2 * hour)), Some(hour as i64));
+    let due =
+        |offset: ClockOffset, now| offset.monotonic(time.real_time(offset.real(now)).unwrap());
     assert_eq!(due(origin.offset, at), at + ms(5));
     assert!(due(clock.offset(), at) < at, "the same time tag is an hour in the past now");
 }

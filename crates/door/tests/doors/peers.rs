@@ -28,7 +28,7 @@ fn open(server: &crate::common::Running) -> Door {
     Door::open(&Options { address, server: server.socket() }, |_| {}).unwrap()
 }
 
-/// The payloads, once there are as many.
+/// The payloads, once there are `count`.
 fn wait_for(kept: &Kept, count: usize) -> Vec<Vec<u8>> {
     for _ in 0..2000 {
         if kept.lock().unwrap().len() >= count {

@@ -243,7 +243,7 @@ fn epolls(stream: &UnixStream) -> Vec<Poller> {
     std::iter::from_fn(one).take(12_000).collect()
 }
 
-/// The least CPU time of a write to a socket for which so many epolls wait.
+/// The least CPU time of a write to a socket for which epolls wait, and their number.
 fn write_time() -> (Nanos, usize) {
     let (mut near, far) = UnixStream::pair().unwrap();
     let pollers = epolls(&far);

@@ -69,7 +69,7 @@ impl Running {
         self.connect().status().unwrap().reserves.len()
     }
 
-    /// Waits until there are so many reserves.
+    /// Waits until there are `count` reserves.
     pub fn until_reserves(&self, count: usize) {
         while self.reserves() != count {
             std::thread::yield_now();

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_prepare::ThreadRef;
-use tactus_testing::sound_server_configuration;
 use tempfile::TempDir;
 use zbus::block_on;
 
@@ -183,7 +182,7 @@ impl Sound {
     pub fn start(bus: &PrivateBus, cpu: u32, quantum: u32) -> Outcome<Self> {
         let directory = bus.directory.path().join("sound");
         fs::create_dir(&directory)?;
-        fs::write(directory.join("pipewire.conf"), sound_server_configuration(quantum))?;
+        fs::write(directory.join("pipewire.conf"), tactus_sound::server::configuration(quantum))?;
         for file in ["client.conf", "client-rt.conf"] {
             fs::copy(Path::new("/usr/share/pipewire").join(file), directory.join(file))?;
         }

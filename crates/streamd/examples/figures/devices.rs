@@ -8,10 +8,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use tactus_model::policy::Scheduling;
-use tactus_model::time::{Monotonic, Nanos, Realtime};
+use tactus_model::time::Nanos;
 use tactus_prepare::Preparation;
 use tactus_stats::LatencyHistogram;
 use tactus_stream::Moment;
+use tactus_sys::clock::ClockPair;
 use tactus_sys::network::StampedSocket;
 use tactus_sys::{affinity, clock};
 
@@ -33,10 +34,7 @@ pub(super) fn measure(seconds: u64) -> Outcomes<()> {
         loop {
             match socket.take(&mut buffer) {
                 Ok(Some((_, stamp))) => {
-                    let ago = clock::now::<Realtime>() - stamp;
-                    let now: Moment = clock::now::<Monotonic>();
-                    let at = Moment::from_nanos(now.as_nanos() - ago.as_nanos());
-                    if stamps.send(at).is_err() {
+                    if stamps.send(ClockPair::read().monotonic(stamp)).is_err() {
                         return;
                     }
                 }

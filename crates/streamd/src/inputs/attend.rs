@@ -9,7 +9,6 @@ use tactus_sys::poller::{Interest, Poller};
 use tactus_sys::{SysError, clock};
 
 use super::{Gone, Input};
-use crate::outlet::left;
 use crate::server::Handle;
 
 /// How often inputs are read whose end cannot be awaited.
@@ -74,7 +73,7 @@ pub fn attend(
         let mut ready: Vec<usize> = silent.collect();
         let look = (!ready.is_empty()).then(|| now + LOOK);
         let next = turn.into_iter().chain(until).chain(look).min();
-        for found in poller.wait(next.map(|next| left(now, next).into()))? {
+        for found in poller.wait(next.map(|next| (next - now).into()))? {
             match found.key as usize {
                 key if key == inputs.len() => handle.clear(),
                 place if !ready.contains(&place) => ready.push(place),

@@ -211,9 +211,8 @@ impl Hubs {
     }
 
     fn report(&self, input: usize) {
-        let lost: u64 = self.hubs[input].listeners().map(|(.., counts)| counts.lost).sum();
         let figures = &self.figures[input];
-        figures.lost.store(lost, Ordering::Relaxed);
+        figures.lost.store(self.hubs[input].lost(), Ordering::Relaxed);
         let listeners = self.hubs[input].listeners().count() as u64;
         figures.listeners.store(listeners, Ordering::Relaxed);
     }

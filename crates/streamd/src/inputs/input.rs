@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tactus_midi::{Parsed, Parser};
 use tactus_model::time::Monotonic;
+use tactus_sys::poller::{Interest, Poller};
 use tactus_sys::{Errno, clock, serial_port};
 
 use super::PortSpec;
@@ -106,7 +107,9 @@ impl Input {
 fn open_device(path: &Path) -> Result<File, PortError> {
     let error = |error| PortError::Open { path: path.to_owned(), error };
     let file = serial_port::open_input(path).map_err(error)?;
-    if !file.metadata().is_ok_and(|found| found.file_type().is_char_device()) {
+    // Some devices, such as /dev/null, cannot be waited for.
+    let can_wait = Poller::new().and_then(|poller| poller.add(&file, 0, Interest::READ)).is_ok();
+    if !can_wait || !file.metadata().is_ok_and(|found| found.file_type().is_char_device()) {
         return Err(PortError::NotADevice(path.to_owned()));
     }
     if serial_port::changes_bytes(&file) {
@@ -192,7 +195,7 @@ mod tests {
         assert!(said("pty:").contains("is not a MIDI port"));
         assert!(said("/dev/snd/midiC99D9").contains("`ls /dev/snd` lists the devices"));
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(said(&file.path().display().to_string()).contains("is not a character device"));
+        assert!(said(&file.path().display().to_string()).contains("is no MIDI device"));
         let pty = Pty::open().unwrap();
         let path = pty.path().unwrap();
         let wanted = format!("fix: stty -F {} raw -echo", path.display());

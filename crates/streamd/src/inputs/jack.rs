@@ -8,12 +8,12 @@ use tactus_delivery::device_clock::DeviceClock;
 use tactus_delivery::item::Moment;
 use tactus_midi::{Parsed, Parser, Problem};
 use tactus_model::time::Monotonic;
+use tactus_sound::{Positions, SoundError};
 use tactus_sys::clock;
 use tactus_sys::jack::{Active, Client, Cycle, MidiInput, Process};
 use tactus_sys::wait::Waker;
 
 use super::Gone;
-use crate::sinks::jack::JackError;
 
 /// Bytes that wait to be read: two messages of the greatest length.
 const BYTES: usize = 2 * Parser::LIMIT;
@@ -32,6 +32,7 @@ pub(super) struct JackInput {
 /// What the thread of the sound server uses.
 struct Receiver {
     port: MidiInput,
+    positions: Positions,
     clock: DeviceClock,
     bytes: Producer<(u8, Moment)>,
     bell: Arc<Waker>,
@@ -40,13 +41,12 @@ struct Receiver {
 
 impl Process for Receiver {
     fn process(&mut self, cycle: &Cycle<'_>) {
-        let Self { port, clock, bytes, bell, lost } = self;
+        let Self { port, positions, clock, bytes, bell, lost } = self;
         let now: Moment = clock::now::<Monotonic>();
-        let position = cycle.times().map(|times| {
-            let began = now.as_nanos().saturating_add_signed(-times.age_us * 1000);
-            let position = u64::from(times.frame);
-            clock.observe(position, Moment::from_nanos(began));
-            position
+        let position = tactus_sound::Cycle::read(cycle).map(|cycle| {
+            let placed = positions.place(cycle);
+            clock.observe(placed.position, placed.began);
+            placed.position
         });
         let mut rings = false;
         cycle.midi_in(port, |frame, message| {
@@ -70,7 +70,7 @@ impl Process for Receiver {
 impl JackInput {
     /// Opens a client of the sound server of this user, with one input that is connected to the
     /// first output of the client `source`, if one is named.
-    pub(super) fn open(source: Option<&str>) -> Result<Self, JackError> {
+    pub(super) fn open(source: Option<&str>) -> Result<Self, SoundError> {
         let client = Client::open("tactus-input")?;
         let port = client.midi_input("in")?;
         let name = port.name().to_owned();
@@ -79,6 +79,7 @@ impl JackInput {
         let clock = DeviceClock::new(client.sample_rate());
         let receiver = Receiver {
             port,
+            positions: Positions::default(),
             clock,
             bytes: producer,
             bell: Arc::clone(&bell),
@@ -87,7 +88,7 @@ impl JackInput {
         let active = client.activate(receiver)?;
         if let Some(source) = source {
             let outputs = active.midi_outputs(&format!("{source}:"));
-            let output = outputs.first().ok_or_else(|| JackError::Source(source.to_owned()))?;
+            let output = outputs.first().ok_or_else(|| SoundError::Source(source.to_owned()))?;
             active.connect(output, &name)?;
         }
         Ok(Self { active, name, bytes, bell, lost })

@@ -201,7 +201,7 @@ mod tests {
     }
 
     impl Scene {
-        /// Runs until so many messages have come in.
+        /// Runs until this many `messages` have come in.
         fn run(&mut self, messages: u64) {
             let handle = Handle::new().unwrap();
             while self.thru.counts().messages < messages {

@@ -7,7 +7,7 @@ use tactus_model::time::Nanos;
 use tactus_stream::message::Counts;
 use tactus_stream::slot::Submitted;
 
-use crate::connection::{Closed, Connection, Held, Session, count};
+use crate::connection::{Closed, Connection, Session, count};
 use crate::server::Server;
 
 /// Items that are taken from a client before others are served again.
@@ -27,16 +27,21 @@ impl Server {
         }
     }
 
-    /// Takes at most so many items of a client.
+    /// Takes at most `most` items of a client.
     pub(super) fn take_items(&mut self, key: u64, now: Moment, most: usize) -> Result<(), Closed> {
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        let Some(session) = &mut connection.session else { return Ok(()) };
-        if session.held.is_some_and(|held| held.retry > now) {
+        let user = connection.peer.user;
+        let Some(session) = connection.session_mut() else { return Ok(()) };
+        if session.rests.is_some_and(|until| until > now) {
             return Ok(());
         }
+        session.rests = None;
         self.desk.read(session.client, session.newly_read());
         // The client adds items meanwhile.
         for _ in 0..most.min(session.room as usize) {
+            if session.rests.is_some() {
+                break;
+            }
             let Some(submitted) = session.next()? else { return Ok(()) };
             let header = Submitted { item: with_payload(&submitted.item, ()), at: submitted.at };
             let item = with_payload(&submitted.item, submitted.item.payload.into());
@@ -44,7 +49,9 @@ impl Server {
             let takes = |device: usize| {
                 self.devices[device].info.format.check(submitted.item.payload).is_ok()
             };
-            if !device.is_ok_and(|device| takes(device.0 as usize)) {
+            let is_possible = device.is_ok_and(|device| takes(device.0 as usize));
+            session.rests = self.users.item(user, now);
+            if !is_possible {
                 refuse(session, &mut self.total, &header.item)?;
                 continue;
             }
@@ -72,7 +79,7 @@ impl Server {
                     continue;
                 }
             };
-            session.held = Some(Held { retry });
+            session.hold(retry);
             return Ok(());
         }
         Ok(())
@@ -91,11 +98,13 @@ impl Server {
     }
 
     fn pass_on(&mut self, receipt: Receipt) {
-        count(&mut self.total, receipt.outcome);
+        let key = self.clients.get(&receipt.client).copied();
+        let connection = key.and_then(|key| Some((key, self.connections.get_mut(&key)?)));
+        let session = connection.and_then(|(key, found)| Some((key, found.session_mut()?)));
+        let was_late = session.as_ref().is_some_and(|(_, session)| session.was_late(&receipt));
+        count(&mut self.total, receipt.outcome, was_late);
         // The client may have gone.
-        let Some(key) = self.clients.get(&receipt.client).copied() else { return };
-        let session = self.connections.get_mut(&key).and_then(|found| found.session.as_mut());
-        if let Some(session) = session
+        if let Some((key, session)) = session
             && let Err(closed) = session.answer(receipt)
         {
             self.close(key, closed);
@@ -106,7 +115,7 @@ impl Server {
 /// Answers an item that breaks a rule.
 fn refuse(session: &mut Session, total: &mut Counts, item: &Item<()>) -> Result<(), Closed> {
     total.accepted += 1;
-    count(total, Outcome::Refused);
+    count(total, Outcome::Refused, false);
     session.refuse(item, Outcome::Refused)
 }
 

@@ -3,7 +3,7 @@
 //! Source: *Art-Net 4, Specification for the Art-Net Ethernet Communication Protocol*, Artistic
 //! Licence, packet `ArtDmx`.
 
-use tactus_stream::format::DMX_CHANNELS;
+use tactus_delivery::format::DMX_CHANNELS;
 
 /// The port of receivers.
 pub const PORT: u16 = 6454;

@@ -9,8 +9,9 @@ use tactus_delivery::item::{Item, Moment};
 use tactus_delivery::receipt::Evidence;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stream::Format;
+use tactus_sys::SysError;
+use tactus_sys::clock::ClockPair;
 use tactus_sys::network::DepartureSocket;
-use tactus_sys::{SysError, clock};
 
 use super::now;
 use crate::sink::{HandedOver, Payload, Sink};
@@ -111,13 +112,13 @@ impl Sender {
     pub(super) fn send(&mut self, datagram: &[u8]) -> Delivery {
         let began = now();
         let sent = self.socket.send_to(datagram, self.to);
-        let clocks = Clocks::read();
+        let clocks = ClockPair::read();
         let by_call = Delivery::by_call(began, clocks.after, sent.is_ok());
         let Ok(Some(number)) = sent else { return by_call };
         // Reports about earlier datagrams came too late for their receipts.
         let reports = std::iter::from_fn(|| self.socket.departure().ok().flatten());
         let report = reports.take(REPORTS_MAX).find(|report| report.number == number);
-        match report.and_then(|report| clocks.monotonic(report.at, began)) {
+        match report.and_then(|report| departed(&clocks, report.at, began)) {
             Some(ended) => Delivery { ended, evidence: Evidence::Kernel, ..by_call },
             None => by_call,
         }
@@ -127,33 +128,19 @@ impl Sender {
 /// The most reports that are read for a datagram. More do not fit the socket's buffer.
 const REPORTS_MAX: usize = 1024;
 
-/// Readings of two clocks at about the same time.
-#[derive(Clone, Copy)]
-pub(super) struct Clocks {
-    before: Moment,
-    real: Instant<Realtime>,
-    after: Moment,
-}
-
-impl Clocks {
-    pub(super) fn read() -> Self {
-        let before = now();
-        Self { before, real: clock::now::<Realtime>(), after: now() }
-    }
-
-    /// A time stamp, no earlier than `began` and no later than these readings. `None` if it lies
-    /// elsewhere: the realtime clock was set meanwhile.
-    pub(super) fn monotonic(self, stamp: Instant<Realtime>, began: Moment) -> Option<Moment> {
-        /// How much later than the last reading a stamp may seem, as both clocks are read one
-        /// after the other.
-        const SLACK: Nanos = Nanos::from_micros(10);
-        let half = (self.after - self.before).as_nanos() / 2;
-        let middle = (self.before + Nanos::from_nanos(half)).as_nanos();
-        let ago = self.real.as_nanos().checked_add(SLACK.as_nanos())?;
-        let ago = ago.checked_sub(stamp.as_nanos())?.saturating_sub(SLACK.as_nanos());
-        let at = Moment::from_nanos(middle.checked_sub(ago)?);
-        (at + SLACK >= began).then(|| at.clamp(began, self.after))
-    }
+/// When a datagram left, by a stamp of the kernel that was read before these clocks: no earlier
+/// than `began` and no later than the clocks. `None` if it lies elsewhere: the real-time clock was
+/// set meanwhile.
+pub(super) fn departed(
+    clocks: &ClockPair,
+    stamp: Instant<Realtime>,
+    began: Moment,
+) -> Option<Moment> {
+    /// How far a stamp may seem to lie outside, as the clocks are read one after the other.
+    const SLACK: Nanos = Nanos::from_micros(10);
+    let at = clocks.monotonic(stamp);
+    let is_between = at + SLACK >= began && at <= clocks.after + SLACK;
+    is_between.then(|| at.clamp(began, clocks.after))
 }
 
 /// Sends each item as a datagram.
@@ -200,14 +187,14 @@ mod tests {
     #[test]
     fn a_stamp_is_converted_unless_the_clock_was_set() {
         let at = Moment::from_nanos;
-        let clocks = Clocks {
+        let clocks = ClockPair {
             before: at(1_000_000),
             real: Instant::from_nanos(9_000_000_050),
             after: at(1_000_100),
         };
-        let converted = |stamp| clocks.monotonic(Instant::from_nanos(stamp), at(900_000));
+        let converted = |stamp| departed(&clocks, Instant::from_nanos(stamp), at(900_000));
         assert_eq!(converted(9_000_000_000), Some(at(1_000_000)));
-        assert_eq!(converted(9_000_000_500), Some(at(1_000_050)), "read one after the other");
+        assert_eq!(converted(9_000_000_500), Some(at(1_000_100)), "read one after the other");
         assert_eq!(converted(8_999_895_000), Some(at(900_000)), "within the slack");
         assert_eq!(converted(8_999_000_000), None);
         assert_eq!(converted(9_001_000_000), None);

@@ -13,8 +13,6 @@ mod machine;
 pub mod timetable;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tactus_delivery::device::Delivery;
@@ -22,6 +20,7 @@ use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_delivery::receipt::Evidence;
 use tactus_midi::{Message, Sounding, silence_everything};
 use tactus_model::time::Nanos;
+use tactus_sound::{Connector, SoundError};
 use tactus_stream::Format;
 
 use super::now;
@@ -29,10 +28,7 @@ use crate::sink::{HandedOver, Payload, Sink};
 use machine::{Command, Connection};
 use timetable::{Entry, ITEMS_MOST};
 
-pub use machine::JackError;
-
-/// The most channels of an audio device.
-pub const CHANNELS_MOST: u16 = 64;
+pub use tactus_sound::ports::CHANNELS_MOST;
 
 /// What comes out of the ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +58,6 @@ pub struct Ports {
 const LOOK: Nanos = Nanos::from_millis(500);
 /// After how long an item that came to its end is given up: the sound server does not run.
 const PATIENCE: Nanos = Nanos::from_secs(2);
-/// How often the connection is tried again.
-const RECONNECT: Duration = Duration::from_secs(1);
 /// How long a sink that ends waits for its last messages.
 const LAST_STEPS: u32 = 200;
 const LAST_STEP: Duration = Duration::from_millis(5);
@@ -77,7 +71,7 @@ pub struct Jack {
     cycle: Nanos,
     rate: u32,
     connection: Option<Connection>,
-    connector: Connector,
+    connector: Connector<Connection>,
     /// The items that the sound server has, each with the time after which it is given up.
     in_flight: BTreeMap<Place, Moment>,
     sounding: BTreeMap<ClientId, Sounding>,
@@ -95,8 +89,8 @@ impl Jack {
     ///
     /// # Errors
     /// There is no server or no library, or the target has no such inputs.
-    pub fn open(ports: &Ports) -> Result<Self, JackError> {
-        let connection = Connection::open(ports)?;
+    pub fn open(ports: &Ports) -> Result<Self, SoundError> {
+        let (connection, again) = (Connection::open(ports)?, ports.clone());
         let (rate, frames) = connection.rate_and_frames();
         let owed = match ports.content {
             Content::Midi => everything().collect(),
@@ -110,7 +104,7 @@ impl Jack {
             cycle: cycle.max(Nanos::from_millis(1)),
             rate,
             connection: Some(connection),
-            connector: Connector::start(ports.clone())?,
+            connector: Connector::start(move || Connection::open(&again).ok())?,
             in_flight: BTreeMap::new(),
             sounding: BTreeMap::new(),
             latest: Moment::from_nanos(0),
@@ -276,63 +270,6 @@ impl Drop for Jack {
                 break;
             }
             std::thread::sleep(LAST_STEP);
-        }
-    }
-}
-
-/// A thread that connects again: that takes long, and the thread of the device must not wait.
-struct Connector {
-    /// Connections that are gone.
-    gone: Option<Sender<Option<Connection>>>,
-    connected: Receiver<Connection>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Connector {
-    fn start(ports: Ports) -> Result<Self, JackError> {
-        let (gone, to_reconnect) = channel::<Option<Connection>>();
-        let (send, connected) = channel();
-        let run = move || {
-            while let Ok(gone) = to_reconnect.recv() {
-                drop(gone);
-                let connection = loop {
-                    if let Ok(connection) = Connection::open(&ports) {
-                        break connection;
-                    }
-                    // The sink ends when it drops its side.
-                    let ended = to_reconnect.recv_timeout(RECONNECT);
-                    if matches!(ended, Err(RecvTimeoutError::Disconnected)) {
-                        return;
-                    }
-                };
-                if send.send(connection).is_err() {
-                    return;
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("reconnect".to_owned()).spawn(run);
-        let thread = Some(thread.map_err(JackError::Thread)?);
-        Ok(Self { gone: Some(gone), connected, thread })
-    }
-
-    /// Closes a connection and makes another one.
-    fn reconnect(&self, gone: Option<Connection>) {
-        if let Some(sender) = &self.gone {
-            // The thread ends only with this value.
-            let _ = sender.send(gone);
-        }
-    }
-
-    fn connected(&self) -> Option<Connection> {
-        self.connected.try_recv().ok()
-    }
-}
-
-impl Drop for Connector {
-    fn drop(&mut self) {
-        self.gone = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
         }
     }
 }

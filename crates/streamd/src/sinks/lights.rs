@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use tactus_delivery::device::Delivery;
+use tactus_delivery::format::DMX_CHANNELS;
 use tactus_delivery::item::{Item, Moment, Place};
 use tactus_model::time::Nanos;
 use tactus_stream::Format;
-use tactus_stream::format::DMX_CHANNELS;
 use tactus_sys::SysError;
 
 use super::datagram::{Sender, Unresolved, resolve};

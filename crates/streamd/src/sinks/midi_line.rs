@@ -184,8 +184,8 @@ impl<P: Port> MidiLine<P> {
         }
     }
 
-    /// The same line with running status: it sends up to a third fewer bytes, and who begins to
-    /// listen later understands nothing until the next status byte.
+    /// The same line with running status: it sends up to a third fewer bytes, and a receiver that
+    /// joins later understands nothing until the next status byte.
     #[must_use]
     pub fn with_running_status(mut self) -> Self {
         self.running = Some(RunningStatus::default());

@@ -6,10 +6,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tactus_sound::SoundError;
 use tactus_sys::pty::Pty;
 use tactus_sys::{Errno, SysError, serial_port};
 
-use super::jack::JackError;
 use super::link::Link;
 use super::midi_line::Port;
 
@@ -51,8 +51,8 @@ pub enum PortError {
         /// Why not.
         error: SysError,
     },
-    /// The file is no device.
-    #[error("{} is not a character device; raw MIDI devices are /dev/snd/midiC*D*", .0.display())]
+    /// The file is no device of that kind.
+    #[error("{} is no MIDI device, serial line or pseudo-terminal; raw MIDI devices are /dev/snd/midiC*D*", .0.display())]
     NotADevice(PathBuf),
     /// The file is a terminal that changes bytes, or keeps them until the end of a line.
     #[error(
@@ -62,7 +62,7 @@ pub enum PortError {
     NotRaw(PathBuf),
     /// The sound server.
     #[error(transparent)]
-    Jack(#[from] JackError),
+    Jack(#[from] SoundError),
 }
 
 /// What may help.
@@ -144,7 +144,13 @@ impl RawPort {
         let error = |error| PortError::Open { path: path.to_owned(), error };
         let file = serial_port::open_without_waiting(path).map_err(error)?;
         let is_device = file.metadata().is_ok_and(|found| found.file_type().is_char_device());
-        if is_device { Ok(Self(file)) } else { Err(PortError::NotADevice(path.to_owned())) }
+        if !is_device {
+            return Err(PortError::NotADevice(path.to_owned()));
+        }
+        match serial_port::changes_output(&file) {
+            true => Err(PortError::NotRaw(path.to_owned())),
+            false => Ok(Self(file)),
+        }
     }
 }
 
@@ -210,6 +216,10 @@ mod tests {
         let said = |path: &Path| RawPort::open(path).unwrap_err().to_string();
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(said(file.path()).ends_with("raw MIDI devices are /dev/snd/midiC*D*"));
+        let pty = Pty::open().unwrap();
+        assert!(said(&pty.path().unwrap()).contains("changes bytes"));
+        pty.make_raw().unwrap();
+        assert!(RawPort::open(&pty.path().unwrap()).is_ok());
         let missing = said(Path::new("/dev/snd/midiC99D9"));
         assert!(missing.ends_with("`ls /dev/snd` lists the devices"), "{missing}");
     }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 
-use tactus_stream::format::DMX_CHANNELS;
+use tactus_delivery::format::DMX_CHANNELS;
 
 /// The port of receivers (section 9.3).
 pub const PORT: u16 = 5568;

@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{Item, Moment, Place};
 use tactus_delivery::receipt::Evidence;
-use tactus_model::time::{Instant, Nanos, Tai};
+use tactus_model::time::{Nanos, Tai};
 use tactus_stream::Format;
+use tactus_sys::clock::ClockPair;
 use tactus_sys::network::{DepartureSocket, RouteSocket, interface_name};
 use tactus_sys::{SysError, clock};
 
-use super::datagram::{Clocks, DATAGRAM_MAX, any_like};
+use super::datagram::{DATAGRAM_MAX, any_like, departed};
 use super::now;
 use crate::sink::{HandedOver, Payload, Sink};
 
@@ -108,8 +109,7 @@ impl Sink for ScheduledDatagrams {
         let began = now();
         // The kernel drops a datagram whose time has passed.
         let wait = item.due - began;
-        let at = clock::now::<Tai>();
-        let at = Instant::from_nanos(at.as_nanos() + wait.as_nanos());
+        let at = clock::now::<Tai>() + wait;
         match self.socket.send_to_at(&item.payload, self.to, at) {
             Ok(Some(number)) => {
                 self.flights.push(Flight { number, place: item.place(), began });
@@ -123,11 +123,11 @@ impl Sink for ScheduledDatagrams {
     fn settled(&mut self, found: &mut dyn FnMut(Place, Delivery)) {
         let reports = std::iter::from_fn(|| self.socket.departure().ok().flatten());
         for report in reports.take(FLIGHTS_MOST) {
-            let clocks = Clocks::read();
+            let clocks = ClockPair::read();
             let flight = self.flights.iter().position(|flight| flight.number == report.number);
             let Some(index) = flight else { continue };
             let Flight { place, began, .. } = self.flights.swap_remove(index);
-            let left = clocks.monotonic(report.at, began).map(|ended| Delivery {
+            let left = departed(&clocks, report.at, began).map(|ended| Delivery {
                 evidence: Evidence::Kernel,
                 ..Delivery::by_call(began, ended, true)
             });

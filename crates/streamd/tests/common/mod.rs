@@ -1,28 +1,19 @@
 //! A server of a test.
 
 use std::path::PathBuf;
-use std::thread::JoinHandle;
 
-use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_stream::{BranchId, Client, Draft, IfLate, Moment, StreamId, Wanted};
-use tactus_streamd::inputs::{Input, Inputs, OfferedInput};
+use tactus_streamd::inputs::{Input, OfferedInput};
 use tactus_streamd::sink::Sink;
-use tactus_streamd::{Handle, Measure, Offered, Pace, ServeError, Server, Settings};
-use tactus_sys::local_socket;
-use tempfile::TempDir;
+use tactus_streamd::{Handle, LocalServer, Measure, Offered, ServeError, Settings};
 
-/// A server on a socket of its own.
+/// A server that must not end by itself unless its test awaits that.
 pub struct Running {
-    folder: TempDir,
-    pub handle: Handle,
-    thread: Option<JoinHandle<Result<(), ServeError>>>,
+    server: LocalServer,
 }
 
-pub const SETTINGS: Settings = Settings {
-    pace: Pace { policy: Scheduling::ORDINARY, spin: Nanos::ZERO },
-    horizon: Nanos::from_secs(10),
-};
+pub const SETTINGS: Settings = Settings::ORDINARY;
 
 impl Running {
     /// A server with two measuring devices: `one` and `two`.
@@ -40,46 +31,38 @@ impl Running {
         settings: Settings,
         inputs: [(&str, Input); M],
     ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (listener, file) = local_socket::listen_packets(&folder.path().join("socket")).unwrap();
-        let offered = sinks.map(|(name, sink)| Offered {
-            name: name.to_owned(),
-            spec: "test".to_owned(),
-            sink,
-        });
-        let offered_inputs = inputs.map(|(name, input)| OfferedInput {
-            name: name.to_owned(),
-            spec: "test".to_owned(),
-            input,
-        });
-        let inputs = Inputs::start(offered_inputs.into(), settings.pace.policy).unwrap();
-        let server = Server::new(listener, Some(file), offered.into(), settings).unwrap();
-        let server = server.with_inputs(inputs);
-        let handle = server.handle();
-        let thread = Some(std::thread::spawn(move || server.run()));
-        Self { folder, handle, thread }
+        let spec = || "test".to_owned();
+        let offered =
+            sinks.map(|(name, sink)| Offered { name: name.to_owned(), spec: spec(), sink });
+        let inputs =
+            inputs.map(|(name, input)| OfferedInput { name: name.to_owned(), spec: spec(), input });
+        let server = LocalServer::start(offered.into(), inputs.into(), settings).unwrap();
+        Self { server }
     }
 
     pub fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
+        self.server.socket()
     }
 
     pub fn client(&self, name: &str) -> Client {
         Client::connect(self.socket(), &Wanted::named(name)).unwrap()
     }
 
+    #[expect(clippy::allow_attributes, reason = "not every test program uses it")]
+    #[allow(dead_code)]
+    pub fn handle(&self) -> Handle {
+        self.server.handle().clone()
+    }
+
     /// What the server returns when it ends by itself.
     #[expect(clippy::allow_attributes, reason = "not every test program uses it")]
     #[allow(dead_code)]
     pub fn result(mut self) -> Result<(), ServeError> {
-        self.thread.take().expect("it was not ended").join().unwrap()
+        self.server.wait()
     }
 
     pub fn end(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            self.handle.end();
-            thread.join().unwrap().unwrap();
-        }
+        self.server.end().unwrap();
     }
 }
 

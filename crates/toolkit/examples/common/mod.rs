@@ -4,17 +4,14 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
 
 use anyhow::Context as _;
-use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
-use tactus_streamd::{Handle, Measure, Offered, Pace, ServeError, Server, Settings};
-use tactus_sys::local_socket;
+use tactus_streamd::{LocalServer, Measure, Offered, Settings};
 use tactus_toolkit::rehearsal::UNLIMITED;
 use tactus_toolkit::{
-    Client, Heard, Lead, Moment, Nanos, Performance, Played, Recorded, Row, Score, Stage, Wanted,
-    rehearse,
+    Client, HeardInput, Lead, Moment, Nanos, Performance, Played, ReactionId, Report, Row, Score,
+    Stage, Wanted, rehearse,
 };
 
 #[derive(Debug, clap::Args)]
@@ -43,29 +40,42 @@ pub enum Table {
     Json,
 }
 
-/// Performs a score with inputs for its reactions; the rows of its items.
+/// What was performed.
+pub struct Performed {
+    /// The rows of the items that have receipts.
+    pub rows: Vec<Row>,
+    /// Why it did not come to its end, such as a server that has ended; to be returned when all
+    /// that was finished is written.
+    pub ended: anyhow::Result<()>,
+}
+
+/// Performs a score with inputs for its reactions.
 pub fn perform(
     options: &Options,
     name: &str,
     score: Score,
-    inputs: Vec<(usize, OwnedFd)>,
-) -> anyhow::Result<Vec<Row>> {
+    inputs: Vec<(ReactionId, OwnedFd)>,
+) -> anyhow::Result<Performed> {
     if let Some(path) = &options.replay {
         score.replay(&read_inputs(path)?)?;
     }
     let mut own = None;
-    let (performance, played) = if options.rehearse {
-        rehearsed(score)?
+    let (performance, played, ended) = if options.rehearse {
+        let (performance, played) = rehearsed(score)?;
+        (performance, played, Ok(()))
     } else {
         let socket = match &options.socket {
             Some(socket) => socket.clone(),
-            None => own.insert(OwnServer::start(&score)?).socket(),
+            None => own.insert(own_server(&score)?).socket(),
         };
         performed(&socket, name, score, inputs)?
     };
+    if let Some(mut own) = own {
+        own.end()?;
+    }
     if let Some(path) = &options.record {
         let file = BufWriter::new(File::create(path).context(path.display().to_string())?);
-        serde_json::to_writer(file, &performance.score().recording())?;
+        serde_json::to_writer(file, &performance.score().inputs_so_far())?;
     }
     let mut rows: Vec<Row> = played.iter().map(|played| Row::new(played, &performance)).collect();
     rows.sort_by(|row, other| (row.due_ns, &row.label).cmp(&(other.due_ns, &other.label)));
@@ -79,10 +89,10 @@ pub fn perform(
         let lead = performance.present_lead().as_micros_f64() / 1e3;
         eprintln!("look-ahead at the end: {lead:.1} ms");
     }
-    Ok(rows)
+    Ok(Performed { rows, ended })
 }
 
-fn read_inputs(path: &Path) -> anyhow::Result<Vec<Recorded>> {
+fn read_inputs(path: &Path) -> anyhow::Result<Vec<HeardInput>> {
     let file = File::open(path).context(path.display().to_string())?;
     Ok(serde_json::from_reader(BufReader::new(file))?)
 }
@@ -101,8 +111,8 @@ fn performed(
     socket: &Path,
     name: &str,
     score: Score,
-    inputs: Vec<(usize, OwnedFd)>,
-) -> anyhow::Result<(Performance, Vec<Played>)> {
+    inputs: Vec<(ReactionId, OwnedFd)>,
+) -> anyhow::Result<(Performance, Vec<Played>, anyhow::Result<()>)> {
     let wanted = Wanted { payload_bytes: 512, ..Wanted::named(name) };
     let mut stage = Stage::new(Client::connect(socket, &wanted)?, score, Lead::Measured)?;
     stage.watch(|task| eprintln!("warning: task '{task}' runs for a second without waiting"));
@@ -110,12 +120,12 @@ fn performed(
         stage.listen(reaction, source)?;
     }
     let mut all = Vec::new();
-    stage.run(|heard| match heard {
-        Heard::Played(played) => all.push(played.clone()),
-        Heard::Fault(fault) => eprintln!("warning: {fault}"),
-        Heard::SourceEnded(_) => eprintln!("warning: a source of inputs has ended"),
-    })?;
-    Ok((stage.into_performance(), all))
+    let ended = stage.run(|report| match report {
+        Report::Played(played) => all.push(played.clone()),
+        Report::Fault(fault) => eprintln!("warning: {fault}"),
+        Report::SourceEnded(_) => eprintln!("warning: a source of inputs has ended"),
+    });
+    Ok((stage.into_performance(), all, ended.map_err(Into::into)))
 }
 
 fn print(table: Option<Table>, rows: &[Row]) -> anyhow::Result<()> {
@@ -132,43 +142,15 @@ fn print(table: Option<Table>, rows: &[Row]) -> anyhow::Result<()> {
 }
 
 /// A server for this process alone, whose devices only measure.
-struct OwnServer {
-    folder: tempfile::TempDir,
-    handle: Handle,
-    thread: Option<JoinHandle<Result<(), ServeError>>>,
-}
-
-impl OwnServer {
-    fn start(score: &Score) -> anyhow::Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let (listener, file) = local_socket::listen_packets(&folder.path().join("socket"))?;
-        let mut offered: Vec<Offered> = Vec::new();
-        for stream in score.streams().iter() {
-            let (name, spec) = (stream.device.clone(), "measure".to_owned());
-            if offered.iter().all(|other| other.name != name) {
-                offered.push(Offered { name, spec, sink: Box::new(Measure) });
-            }
-        }
-        let pace = Pace { policy: Scheduling::ORDINARY, spin: Nanos::ZERO };
-        let settings = Settings { pace, horizon: Nanos::from_secs(10) };
-        let server = Server::new(listener, Some(file), offered, settings)?;
-        let handle = server.handle();
-        let thread = Some(std::thread::spawn(move || server.run()));
-        Ok(Self { folder, handle, thread })
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
-    }
-}
-
-impl Drop for OwnServer {
-    fn drop(&mut self) {
-        self.handle.end();
-        if let Some(Ok(Err(error))) = self.thread.take().map(JoinHandle::join) {
-            eprintln!("warning: {error}");
+fn own_server(score: &Score) -> anyhow::Result<LocalServer> {
+    let mut offered: Vec<Offered> = Vec::new();
+    for stream in score.streams().iter() {
+        let (name, spec) = (stream.device.clone(), "measure".to_owned());
+        if offered.iter().all(|other| other.name != name) {
+            offered.push(Offered { name, spec, sink: Box::new(Measure) });
         }
     }
+    Ok(LocalServer::start(offered, Vec::new(), Settings::ORDINARY)?)
 }
 
 /// Median, 99th percentile and worst of durations, as a text; the nearest ranks.

@@ -16,7 +16,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use piece::{REACTION, Taps};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use tactus_toolkit::{Nanos, Row, Time};
+use tactus_toolkit::{Nanos, ReactionId, Row, Time};
 
 #[derive(clap::Parser)]
 #[command(about = "Conducts a piece by taps")]
@@ -65,12 +65,13 @@ fn main() -> anyhow::Result<()> {
     };
     let keys = (taps == Taps::Keys).then(Keys::new);
     let piece = piece::compose(taps)?;
-    let inputs: Vec<(usize, OwnedFd)> = vec![(piece.reaction, source)];
-    let rows = common::perform(&options, "conduct", piece.score, inputs)?;
+    let inputs: Vec<(ReactionId, OwnedFd)> = vec![(piece.reaction, source)];
+    let common::Performed { rows, ended } =
+        common::perform(&options, "conduct", piece.score, inputs)?;
     drop(keys);
     let conducted = piece.conducted.borrow();
     summarise(&rows, &conducted.taps, &conducted.periods);
-    Ok(())
+    ended
 }
 
 fn summarise(rows: &[Row], taps: &[Time], periods: &[Nanos]) {

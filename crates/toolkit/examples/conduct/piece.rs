@@ -8,7 +8,8 @@ use std::rc::Rc;
 
 use tactus_midi::{Message, Parsed, Parser};
 use tactus_toolkit::{
-    Beat, Input, Midi, Moment, Nanos, Problem, Score, Task, Tempo, TempoMap, Time, Timeline, beat,
+    Beat, Input, Midi, Moment, Nanos, Problem, ReactionId, Score, Task, Tempo, TempoMap, Time,
+    Timeline, beat,
 };
 
 /// How long after a tap its note sounds, and the new tempo begins.
@@ -81,8 +82,8 @@ pub enum Taps {
 /// The piece, and what its conductor did.
 pub struct Piece {
     pub score: Score,
-    /// The number of its reaction to taps.
-    pub reaction: usize,
+    /// Its reaction to taps.
+    pub reaction: ReactionId,
     pub conducted: Rc<RefCell<Conducted>>,
 }
 

@@ -22,7 +22,8 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let Arguments { options, bars } = Arguments::parse();
-    let rows = common::perform(&options, "sequencer", piece::compose(bars)?, Vec::new())?;
+    let common::Performed { rows, ended } =
+        common::perform(&options, "sequencer", piece::compose(bars)?, Vec::new())?;
     for device in ["drums", "lights"] {
         let of_device = rows.iter().filter(|row| row.device == device);
         let late = |row: &Row| Some(Nanos::from_nanos(u64::try_from(row.error_ns?).unwrap_or(0)));
@@ -37,5 +38,5 @@ fn main() -> anyhow::Result<()> {
         Some(Nanos::from_nanos(sound.began_ns?.abs_diff(light.began_ns?)))
     };
     eprintln!("sound and light apart: {}", common::figures(steps.filter_map(apart).collect()));
-    Ok(())
+    ended
 }

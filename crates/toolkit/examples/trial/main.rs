@@ -37,7 +37,7 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let Arguments { options, trials, seed, csv, json } = Arguments::parse();
     let score = piece::compose(trials, seed)?;
-    let rows = common::perform(&options, "trial", score, Vec::new())?;
+    let common::Performed { rows, ended } = common::perform(&options, "trial", score, Vec::new())?;
     let trials = piece::trials(&rows);
     if let Some(path) = csv {
         write_csv(&path, &trials).with_context(|| path.display().to_string())?;
@@ -50,7 +50,7 @@ fn main() -> anyhow::Result<()> {
     let spread = trials.iter().filter_map(|trial| trial.spread_ns.map(Nanos::from_nanos));
     eprintln!("{complete} of {} trials complete", trials.len());
     eprintln!("flash, tone and marker apart: {}", common::figures(spread.collect()));
-    Ok(())
+    ended
 }
 
 fn write_csv(path: &std::path::Path, trials: &[Trial]) -> anyhow::Result<()> {

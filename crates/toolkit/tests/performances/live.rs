@@ -3,22 +3,20 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::conduct::{self, REACTION, Taps};
 use crate::sequencer;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::Item;
-use tactus_model::policy::Scheduling;
 use tactus_model::random::SplitMix64;
 use tactus_stream::Format;
 use tactus_streamd::sink::{HandedOver, Payload, Sink};
-use tactus_streamd::{Handle, Offered, Pace, ServeError, Server, Settings};
-use tactus_sys::{clock, local_socket, pty::Pty};
+use tactus_streamd::{LocalServer, Offered, Settings};
+use tactus_sys::{clock, pty::Pty};
 use tactus_toolkit::rehearsal::UNLIMITED;
 use tactus_toolkit::{
-    Client, Heard, Lead, Moment, Nanos, Outcome, Performance, Problem, Score, Stage, Task, Wanted,
+    Client, Lead, Moment, Nanos, Outcome, Performance, Problem, Report, Score, Stage, Task, Wanted,
     rehearse,
 };
 
@@ -41,30 +39,23 @@ impl Sink for Keeps {
 }
 
 struct Running {
-    folder: tempfile::TempDir,
-    handle: Handle,
-    thread: Option<JoinHandle<Result<(), ServeError>>>,
+    server: LocalServer,
 }
 
 impl Running {
     fn start(devices: &[(&str, Format, &Seen)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (listener, file) = local_socket::listen_packets(&folder.path().join("socket")).unwrap();
         let offered = devices.iter().map(|(name, format, seen)| Offered {
             name: (*name).to_owned(),
             spec: "test".to_owned(),
             sink: Box::new(Keeps(*format, Arc::clone(seen))),
         });
-        let pace = Pace { policy: Scheduling::ORDINARY, spin: Nanos::ZERO };
-        let settings = Settings { pace, horizon: Nanos::from_secs(1) };
-        let server = Server::new(listener, Some(file), offered.collect(), settings).unwrap();
-        let handle = server.handle();
-        let thread = Some(std::thread::spawn(move || server.run()));
-        Self { folder, handle, thread }
+        let settings = Settings { horizon: Nanos::from_secs(1), ..Settings::ORDINARY };
+        let server = LocalServer::start(offered.collect(), Vec::new(), settings).unwrap();
+        Self { server }
     }
 
     fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
+        self.server.socket()
     }
 
     fn stage(&self, score: Score, lead: Lead) -> Stage {
@@ -76,10 +67,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.handle.end();
-        let ended = self.thread.take().map(JoinHandle::join);
         if !std::thread::panicking() {
-            ended.unwrap().unwrap().unwrap();
+            self.server.end().unwrap();
         }
     }
 }
@@ -100,8 +89,8 @@ fn a_score_is_the_same_live_and_every_item_has_its_receipt() {
     let mut stage = server.stage(sequencer::compose(2).unwrap(), Lead::Measured);
     let mut receipts = 0;
     stage
-        .run(|heard| {
-            let Heard::Played(played) = heard else { panic!("{heard:?}") };
+        .run(|report| {
+            let Report::Played(played) = report else { panic!("{report:?}") };
             let (due, receipt) = (played.item.due, played.receipt);
             receipts += 1;
             if receipt.outcome == Outcome::Delivered {
@@ -141,7 +130,7 @@ fn taps_of_a_terminal_sound_and_their_recording_repeats_the_performance() {
         // Open until the piece has ended.
         (line, taps)
     });
-    stage.run(|heard| assert!(matches!(heard, Heard::Played(_)), "{heard:?}")).unwrap();
+    stage.run(|report| assert!(matches!(report, Report::Played(_)), "{report:?}")).unwrap();
     let (_line, taps) = player.join().unwrap();
     let performance = stage.into_performance();
     // End to end: each tap sounds, and never before its reaction time.
@@ -153,7 +142,7 @@ fn taps_of_a_terminal_sound_and_their_recording_repeats_the_performance() {
         assert!(*click + Nanos::from_micros(1) >= *tap + REACTION);
     }
     let again = conduct::compose(Taps::Keys).unwrap().score;
-    again.replay(&performance.score().recording()).unwrap();
+    again.replay(&performance.score().inputs_so_far()).unwrap();
     assert_eq!(performance.transcript(), virtually(again));
 }
 
@@ -208,8 +197,8 @@ fn every_item_is_accounted_for_when_the_server_ends() {
     let mut stage = server.stage(score, Lead::Measured);
     let mut server = Some(server);
     let mut receipts = 0;
-    let ended = stage.run(|heard| {
-        receipts += u64::from(matches!(heard, Heard::Played(_)));
+    let ended = stage.run(|report| {
+        receipts += u64::from(matches!(report, Report::Played(_)));
         if receipts == 50 {
             // Returns when every item has its receipt.
             drop(server.take());

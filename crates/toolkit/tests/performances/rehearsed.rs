@@ -7,7 +7,7 @@ use crate::{sequencer, trial};
 use tactus_model::random::SplitMix64;
 use tactus_toolkit::rehearsal::UNLIMITED;
 use tactus_toolkit::{
-    Input, Lead, Moment, Nanos, Performance, Recorded, Row, Score, Time, rehearse,
+    HeardInput, Input, Lead, Moment, Nanos, Performance, ReactionId, Row, Score, Time, rehearse,
 };
 
 const ORIGIN: Moment = Moment::from_nanos(1_000_000_000);
@@ -46,9 +46,13 @@ fn assert_no_note_hangs(got: &Got) {
     assert!(sounding.values().all(|count| *count == 0), "{sounding:?}");
 }
 
-fn tap(at: f64, bytes: &[u8]) -> Recorded {
+fn tap(at: f64, bytes: &[u8]) -> HeardInput {
     let at = Time::after_start(Nanos::from_nanos((at * 1e6) as u64));
-    Recorded { reaction: 0, effect: at + REACTION, input: Input { at, bytes: bytes.into() } }
+    HeardInput {
+        reaction: ReactionId(0),
+        effect: at + REACTION,
+        input: Input { at, bytes: bytes.into() },
+    }
 }
 
 #[test]

@@ -1,42 +1,12 @@
 //! The connection with the sound server, and what its thread does.
 
-use std::io;
-
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
-use tactus_delivery::item::{ClientId, Moment};
-use tactus_sys::SysError;
-use tactus_sys::jack::{Active, AudioOutput, Client, Cycle, MidiOutput, OpenError, Process};
+use tactus_delivery::item::ClientId;
+use tactus_sound::SoundError;
+use tactus_sys::jack::{Active, AudioOutput, Client, Cycle, MidiOutput, Process};
 
-use super::super::now;
-use super::timetable::{self, Ended, Entry, ITEMS_MOST, Timetable};
+use super::timetable::{Ended, Entry, ITEMS_MOST, Timetable};
 use super::{Content, Ports};
-
-/// Why there is no connection.
-#[derive(Debug, thiserror::Error)]
-pub enum JackError {
-    /// There is no server, or no library.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The server refuses something.
-    #[error(transparent)]
-    Refused(#[from] SysError),
-    /// The target is missing or too small.
-    #[error("`{target}` has {found} inputs for these ports, and {needed} are needed")]
-    Target {
-        /// The client.
-        target: String,
-        /// The inputs that it has.
-        found: usize,
-        /// The ports to connect.
-        needed: usize,
-    },
-    /// The client to listen to has no output.
-    #[error("`{0}` has no output for messages")]
-    Source(String),
-    /// A thread does not start.
-    #[error("cannot start a thread: {0}")]
-    Thread(io::Error),
-}
 
 /// What the thread of the sound server is asked for.
 #[derive(Debug)]
@@ -57,7 +27,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn open(ports: &Ports) -> Result<Self, JackError> {
+    pub(super) fn open(ports: &Ports) -> Result<Self, SoundError> {
         let client = Client::open(&ports.name)?;
         let rate = client.sample_rate();
         let (outputs, channels) = match ports.content {
@@ -82,7 +52,7 @@ impl Connection {
             };
             let (found, needed) = (inputs.len(), names.len());
             if found < needed {
-                return Err(JackError::Target { target: target.clone(), found, needed });
+                return Err(SoundError::Target { target: target.clone(), found, needed });
             }
             for (output, input) in names.iter().zip(&inputs) {
                 active.connect(output, input)?;
@@ -159,7 +129,7 @@ impl Process for Machine {
         let Self { timetable, outputs, commands, results } = self;
         // There is room for each entry that the other side has sent.
         let mut ended = |done: Ended| results.push(done).unwrap_or(());
-        if let Some(cycle) = present(cycle) {
+        if let Some(cycle) = tactus_sound::Cycle::read(cycle) {
             timetable.begin(cycle, &mut ended);
         }
         while timetable.has_room()
@@ -188,15 +158,4 @@ impl Process for Machine {
             }
         }
     }
-}
-
-/// The cycle, with its beginning on the monotonic clock: the server's may be another one.
-fn present(cycle: &Cycle<'_>) -> Option<timetable::Cycle> {
-    let times = cycle.times()?;
-    let now = now().as_nanos();
-    let age = times.age_us.saturating_mul(1000);
-    let began =
-        if age < 0 { now + age.unsigned_abs() } else { now.saturating_sub(age.unsigned_abs()) };
-    let (frame, frames, xruns) = (times.frame, cycle.frames(), cycle.xruns());
-    Some(timetable::Cycle { frame, frames, began: Moment::from_nanos(began), xruns })
 }

@@ -6,6 +6,7 @@ use tactus_delivery::device::Delivery;
 use tactus_delivery::device_clock::{DeviceClock, Observed};
 use tactus_delivery::item::{ClientId, Moment, Place};
 use tactus_delivery::receipt::Evidence;
+use tactus_sound::{Cycle, Positions};
 
 use crate::sink::Payload;
 
@@ -34,25 +35,12 @@ pub struct Ended {
     pub payload: Payload,
 }
 
-/// A cycle as the sound server counts it.
-#[derive(Clone, Copy, Debug)]
-pub struct Cycle {
-    /// The number of its first frame, which wraps.
-    pub frame: u32,
-    /// The number of its frames.
-    pub frames: u32,
-    /// When it began.
-    pub began: Moment,
-    /// The xruns before it.
-    pub xruns: u64,
-}
-
 /// What waits for its cycle, and what plays.
 pub struct Timetable {
     /// Samples of a frame.
     channels: usize,
     clock: DeviceClock,
-    last: Option<Last>,
+    positions: Positions,
     /// The present cycle: its first frame, and the frame after its last.
     from: u64,
     to: u64,
@@ -61,12 +49,6 @@ pub struct Timetable {
     playing: Vec<Playing>,
     /// What came out in the last cycle, which the server may still lose.
     sent: Vec<Ended>,
-}
-
-#[derive(Clone, Copy)]
-struct Last {
-    cycle: Cycle,
-    position: u64,
 }
 
 /// Audio that has begun.
@@ -87,7 +69,7 @@ impl Timetable {
         Self {
             channels: channels.max(1),
             clock: DeviceClock::new(rate),
-            last: None,
+            positions: Positions::default(),
             from: 0,
             to: 0,
             waiting: Vec::with_capacity(ITEMS_MOST),
@@ -121,17 +103,10 @@ impl Timetable {
 
     /// Begins a cycle. Passes on what came out in the last one.
     pub fn begin(&mut self, cycle: Cycle, ended: &mut impl FnMut(Ended)) {
-        let (position, is_whole) = match self.last {
-            None => (FIRST_POSITION + u64::from(cycle.frame), true),
-            Some(Last { cycle: last, position }) => {
-                let moved = cycle.frame.wrapping_sub(last.frame).cast_signed();
-                let is_whole = moved.cast_unsigned() == last.frames && cycle.xruns == last.xruns;
-                (position.saturating_add_signed(moved.into()), is_whole)
-            }
-        };
-        let observed = self.clock.observe(position, cycle.began);
-        self.last = Some(Last { cycle, position });
-        (self.from, self.to) = (position, position + u64::from(cycle.frames));
+        let placed = self.positions.place(cycle);
+        let observed = self.clock.observe(placed.position, placed.began);
+        let is_whole = placed.is_whole();
+        (self.from, self.to) = (placed.position, placed.end());
         for mut sent in self.sent.drain(..) {
             if !is_whole {
                 sent.delivery.evidence = Evidence::None;
@@ -232,9 +207,6 @@ impl Timetable {
         Delivery { began, ended, taken, evidence, correction }
     }
 }
-
-/// Positions begin here, so that they can step back.
-const FIRST_POSITION: u64 = 1 << 40;
 
 /// Bytes of a sample.
 const SAMPLE: usize = size_of::<f32>();

@@ -16,7 +16,7 @@ pub enum Format {
     },
     /// The values of a DMX512 universe, the first channel first: 1 to 512 bytes.
     Dmx,
-    /// Any bytes, at most so many.
+    /// Any bytes, up to a number.
     Bytes {
         /// The most bytes.
         most: u32,
@@ -53,6 +53,16 @@ pub enum Unfit {
 }
 
 impl Format {
+    /// What it takes, for people.
+    pub const fn takes(self) -> &'static str {
+        match self {
+            Self::Midi => "MIDI messages",
+            Self::Audio { .. } => "audio",
+            Self::Dmx => "the values of a DMX512 universe",
+            Self::Bytes { .. } => "bytes",
+        }
+    }
+
     /// Checks a payload.
     ///
     /// # Errors

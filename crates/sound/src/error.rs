@@ -1,0 +1,44 @@
+//! What can go wrong.
+
+use std::io;
+
+use tactus_sys::SysError;
+use tactus_sys::jack::OpenError;
+
+/// Why there is no connection with a sound server.
+#[derive(Debug, thiserror::Error)]
+pub enum SoundError {
+    /// There is no server, or no library.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The server refuses something.
+    #[error(transparent)]
+    Refused(#[from] SysError),
+    /// The target is missing or too small.
+    #[error("`{target}` has {found} inputs for these ports, and {needed} are needed")]
+    Target {
+        /// The client.
+        target: String,
+        /// The inputs that it has.
+        found: usize,
+        /// The ports to connect.
+        needed: usize,
+    },
+    /// The client to listen to has no output for messages.
+    #[error("`{0}` has no output for messages")]
+    Source(String),
+    /// There is nothing to connect with.
+    #[error("{what}: {peer}")]
+    Peer {
+        /// What is missing.
+        what: &'static str,
+        /// Where it was looked for.
+        peer: String,
+    },
+    /// A device has no or too many channels.
+    #[error("{0} channels; 1 to {most} are possible", most = crate::ports::CHANNELS_MOST)]
+    Channels(u16),
+    /// A thread does not start.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+}

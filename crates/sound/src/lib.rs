@@ -1,0 +1,44 @@
+//! Sound by absolute positions of the device's clock, through PipeWire or JACK.
+//!
+//! ```text
+//! ordinary thread ──► rings ──► thread of the sound server ──► ports       (output)
+//! ordinary thread ◄── rings ◄── thread of the sound server ◄── ports       (capture)
+//! ```
+//!
+//! The sound server counts frames by the clock of its device. What plays has a position in that
+//! count, and what was captured has one too; a [`DeviceClock`] maps positions to the monotonic
+//! clock. A cycle that is lost therefore cuts a piece out of the sound, and never shifts what
+//! follows.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`cycle`] | where a cycle of the server stands, and what was missed before it |
+//! | [`track`] | samples at absolute positions: the part that the thread of the server does |
+//! | [`output`] | playing |
+//! | [`capture`] | capturing, with blind time |
+//! | [`ports`] | whose ports ours are connected with |
+//! | [`connector`] | connecting again after the server has ended |
+//! | [`server`] | a sound server of our own, without hardware |
+//! | [`session`] | its session manager |
+//!
+//! [`DeviceClock`]: tactus_delivery::device_clock::DeviceClock
+#![forbid(unsafe_code)]
+
+pub mod capture;
+pub mod connector;
+pub mod cycle;
+mod error;
+pub mod output;
+pub mod ports;
+pub mod server;
+pub mod session;
+pub mod track;
+
+pub use capture::{Block, Capture, CaptureSpec};
+pub use connector::Connector;
+pub use cycle::{Cycle, Placed, Positions};
+pub use error::SoundError;
+pub use output::{Counts, Output, OutputSpec};
+pub use ports::Peer;
+pub use server::PrivateServer;
+pub use session::SessionManager;
