@@ -1,0 +1,24 @@
+//! Clips: what a file contains, and its decoder.
+//!
+//! ffmpeg decodes, as a process of its own: with limits on its memory, CPU time and files, without
+//! network, and without access to the terminal. It ends with the thread that started it. Frames come
+//! through a pipe, their time stamps through another one; sound comes as samples without gaps.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`probe`] | the streams of a file, as ffprobe reports them |
+//! | [`picture`] | frames with their times |
+//! | [`sound`] | samples from a time on |
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod picture;
+pub mod probe;
+mod process;
+pub mod sound;
+
+pub use error::ClipError;
+pub use picture::{PictureDecoder, PictureSpec, PixelFormat, first_frame};
+pub use probe::{Clip, Picture, Sound};
+pub use process::Stopper;
+pub use sound::{SoundDecoder, SoundSpec};

@@ -1,0 +1,416 @@
+//! Recording: sources with threads of their own, the writer, and the encoder.
+//!
+//! ```text
+//! thread of the pictures ──┐
+//!                          ├──► queue ──► writer ──► pipe ──► encoder ──► CLIP.part ──► CLIP
+//! thread of the sound ─────┘                └──► CLIP.part.timing.json ──► CLIP.timing.json
+//! ```
+//!
+//! A thread of a source stamps what it takes and goes on: a picture without room in the queue is
+//! missing, and is counted. The stamps are stored every [`SAVE`], so a recorder that is killed
+//! leaves a clip and its stamps under the names of parts.
+
+mod writer;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use tactus_model::frames::Rate;
+use tactus_model::time::{Monotonic, Nanos};
+use tactus_sys::clock;
+use tactus_sys::whole_file::{Readers, WholeFile};
+
+use crate::encoder::{self, Encoder, EncoderError, Started};
+use crate::matroska::{PIXEL, Track};
+use crate::pictures::{Camera, Pattern, PictureError, Pictures, ScreenGrab, Size, Taken};
+use crate::sound::{Heard, Microphone, NoSound, Sounds, Tone};
+use crate::timing::{Digest, beside};
+use crate::{Moment, PictureSource, SoundSource, Timing};
+
+use writer::{Stamps, Writer};
+
+/// What to record.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where pictures come from.
+    pub picture: PictureSource,
+    /// The display of the source `screen`; that of `DISPLAY` by default.
+    pub display: Option<String>,
+    /// The size of pictures. The screen has its own.
+    pub size: Size,
+    /// Pictures a second.
+    pub rate: Rate,
+    /// Where sound comes from.
+    pub sound: SoundSource,
+    /// For how long; until it is stopped by default, and for [`LENGTH_MAX`] at most.
+    pub duration: Option<Nanos>,
+}
+
+/// The longest clip.
+pub const LENGTH_MAX: Nanos = Nanos::from_secs(3600);
+/// How often the stamps are stored.
+pub const SAVE: Duration = Duration::from_secs(2);
+/// The bytes of pictures that wait to be encoded, and the least and the most of their number.
+const QUEUE_BYTES: usize = 128 << 20;
+const QUEUE: (usize, usize) = (3, 64);
+/// Pieces that wait: 40 s of blocks of 10 ms.
+const PIECES_MAX: usize = 4096;
+/// How long sources may take for what they took before the end of the clip.
+const GRACE: Nanos = Nanos::from_secs(5);
+/// How often the recorder looks what has happened, and how often it reports.
+const LOOK: Duration = Duration::from_millis(20);
+const REPORT: Duration = Duration::from_millis(250);
+
+/// Where a recorder stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How long it has recorded.
+    pub elapsed: Nanos,
+    /// The pictures so far.
+    pub pictures: u64,
+    /// What is missing: pictures, and samples of sound.
+    pub missing: (u64, u64),
+    /// The bytes of the clip so far.
+    pub bytes: u64,
+}
+
+impl Progress {
+    fn of(timing: &Timing, part: &Path) -> Self {
+        let picture = timing.picture.as_ref();
+        let sound = timing.sound.as_ref();
+        Self {
+            elapsed: clock::now::<Monotonic>() - timing.origin,
+            pictures: picture.map_or(0, |picture| picture.stamps.len() as u64),
+            missing: (
+                picture.map_or(0, |picture| picture.missing),
+                sound.map_or(0, |sound| sound.missing),
+            ),
+            bytes: fs::metadata(part).map_or(0, |part| part.len()),
+        }
+    }
+}
+
+/// A clip that is complete.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its stamps, which are stored [beside] it.
+    pub timing: Timing,
+    /// Why it ended early, if a source has ended.
+    pub ended: Option<SourceError>,
+}
+
+/// Why a source has ended.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// That of the pictures.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// That of the sound.
+    #[error(transparent)]
+    Sound(#[from] NoSound),
+}
+
+/// Why nothing was recorded, or not all of it.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// There is nothing to record.
+    #[error("there is nothing to record: both sources are `none`")]
+    Nothing,
+    /// It ended at once.
+    #[error("no picture and no sound was recorded")]
+    Empty,
+    /// A source does not work.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The encoder does not start.
+    #[error(transparent)]
+    Encoder(#[from] EncoderError),
+    /// The clip cannot be written.
+    #[error("cannot write {}: {error}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The encoder has failed.
+    #[error("{error}; {} has what was recorded until then", .part.display())]
+    Cut {
+        /// The reason.
+        error: EncoderError,
+        /// The file, with its stamps beside it.
+        part: PathBuf,
+    },
+}
+
+/// The way from the sources to the writer.
+#[derive(Clone)]
+struct Queue<'q> {
+    sender: SyncSender<Piece>,
+    /// The pictures that wait, and the most of them.
+    pictures: &'q AtomicUsize,
+    pictures_max: usize,
+    /// The sources shall end.
+    ending: &'q AtomicBool,
+}
+
+/// What a source has taken.
+enum Piece {
+    /// So many pictures that had no room.
+    Missing(u64),
+    Picture(Taken, Vec<u8>),
+    Sound(Heard, Vec<f32>),
+}
+
+/// Records a clip until `stop` is set, the duration is over or a source ends.
+///
+/// `report` is called some times a second.
+///
+/// # Errors
+/// A source or the encoder does not work, or the clip cannot be written.
+pub fn record(
+    plan: &Plan,
+    clip: &Path,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(&Progress),
+) -> Result<Recorded, RecordError> {
+    let mut sources = Sources::open(plan)?;
+    let unwritten = |path: &Path| {
+        let path = path.to_owned();
+        move |error| RecordError::Write { path, error }
+    };
+    let mut file = WholeFile::create_with_part(clip, Readers::Usual).map_err(unwritten(clip))?;
+    let not_a_file = || unwritten(clip)(io::Error::other("it is not a regular file"));
+    let part = file.keep_part().map(Path::to_owned).ok_or_else(not_a_file)?;
+    let recorded =
+        record_into(&part, plan, &mut sources, stop, report).and_then(|(timing, ended)| {
+            match (timing.is_empty(), ended) {
+                (true, ended) => Err(ended.map_or(RecordError::Empty, RecordError::from)),
+                (false, ended) => Ok((timing, ended)),
+            }
+        });
+    let (mut timing, ended) = match recorded {
+        Ok(recorded) => recorded,
+        Err(error @ RecordError::Cut { .. }) => return Err(error),
+        Err(error) => {
+            let _ = fs::remove_file(beside(&part));
+            file.discard();
+            return Err(error);
+        }
+    };
+    let digest = File::open(&part).and_then(Digest::read).map_err(unwritten(&part))?;
+    timing.video = Some(digest);
+    save(&timing, &beside(clip)).map_err(unwritten(&beside(clip)))?;
+    file.finish().map_err(unwritten(clip))?;
+    let _ = fs::remove_file(beside(&part));
+    Ok(Recorded { timing, ended })
+}
+
+/// Stores stamps, completely or not at all.
+fn save(timing: &Timing, path: &Path) -> io::Result<()> {
+    let mut file = WholeFile::create(path, Readers::Usual)?;
+    io::Write::write_all(&mut file, &timing.bytes())?;
+    file.finish()
+}
+
+/// The sources of a clip, open.
+struct Sources {
+    pictures: Option<(Box<dyn Pictures>, Size)>,
+    sounds: Option<Box<dyn Sounds>>,
+}
+
+impl Sources {
+    fn open(plan: &Plan) -> Result<Self, RecordError> {
+        let Plan { picture, display, size, rate, sound, .. } = plan;
+        let pictures: Option<(Box<dyn Pictures>, Size)> = match picture {
+            PictureSource::Absent => None,
+            PictureSource::Synthetic => Some((Box::new(Pattern::new(*rate, *size)), *size)),
+            PictureSource::Screen => {
+                let grab = ScreenGrab::open(display.as_deref(), *rate);
+                let grab = grab.map_err(SourceError::from)?;
+                let size = grab.size();
+                Some((Box::new(grab), size))
+            }
+            PictureSource::Camera(device) => {
+                let camera = Camera::open(device, *rate, *size).map_err(SourceError::from)?;
+                Some((Box::new(camera), *size))
+            }
+        };
+        let sounds: Option<Box<dyn Sounds>> = match sound {
+            SoundSource::Absent => None,
+            SoundSource::Synthetic => Some(Box::new(Tone::new())),
+            SoundSource::Microphone(peer) => {
+                Some(Box::new(Microphone::open(peer).map_err(SourceError::from)?))
+            }
+        };
+        match (&pictures, &sounds) {
+            (None, None) => Err(RecordError::Nothing),
+            _ => Ok(Self { pictures, sounds }),
+        }
+    }
+
+    fn tracks(&self) -> Vec<Track> {
+        let picture = self.pictures.iter().map(|(_, size)| Track::Picture(size.width, size.height));
+        let sound = self.sounds.iter().map(|sounds| Track::Sound(sounds.rate(), 1));
+        picture.chain(sound).collect()
+    }
+
+    /// Starts a thread for each, which takes what there is until the end.
+    fn start<'s>(
+        &'s mut self,
+        scope: &'s Scope<'s, '_>,
+        (origin, until): (Moment, Moment),
+        queue: &Queue<'s>,
+    ) -> Vec<ScopedJoinHandle<'s, Result<(), SourceError>>> {
+        let mut threads = Vec::new();
+        if let Some((pictures, size)) = &mut self.pictures {
+            let (queue, size) = (queue.clone(), *size);
+            threads.push(scope.spawn(move || {
+                pictures.begin(origin);
+                Ok(take_pictures(&mut **pictures, size, until, &queue)?)
+            }));
+        }
+        if let Some(sounds) = &mut self.sounds {
+            let queue = queue.clone();
+            threads.push(scope.spawn(move || {
+                sounds.begin(origin);
+                Ok(take_sound(&mut **sounds, until, &queue)?)
+            }));
+        }
+        threads
+    }
+
+    /// How many pictures may wait.
+    fn queue(&self) -> usize {
+        let picture = self.pictures.as_ref().map_or(1, |(_, size)| bytes_of(*size));
+        (QUEUE_BYTES / picture).clamp(QUEUE.0, QUEUE.1)
+    }
+}
+
+const fn bytes_of(size: Size) -> usize {
+    size.width as usize * size.height as usize * PIXEL
+}
+
+/// Records into a file that exists; returns the stamps, and why a source has ended.
+fn record_into(
+    part: &Path,
+    plan: &Plan,
+    sources: &mut Sources,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(&Progress),
+) -> Result<(Timing, Option<SourceError>), RecordError> {
+    let tracks = sources.tracks();
+    let Started { mut encoder, input, sound_delay } =
+        Encoder::start(part, &tracks, plan.rate.as_f64())?;
+    let origin = clock::now::<Monotonic>();
+    let until = origin + plan.duration.unwrap_or(LENGTH_MAX).min(LENGTH_MAX);
+    let stamps = Stamps::new(plan, &tracks, origin);
+    let (length, period, out) = (until - origin, plan.rate.period(), input);
+    let writer = Writer { stamps: &stamps, tracks: &tracks, length, period, sound_delay, out };
+    let (sender, pieces) = sync_channel(PIECES_MAX);
+    let (pictures, ending) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let pictures_max = sources.queue();
+    let ended = thread::scope(|scope| {
+        let queue = Queue { sender, pictures: &pictures, pictures_max, ending: &ending };
+        let threads = sources.start(scope, (origin, until), &queue);
+        // The writer ends when the sources have.
+        drop(queue);
+        let waiting = &pictures;
+        let writing = scope.spawn(move || writer.run(&pieces, waiting));
+        let is_over = || {
+            let now = clock::now::<Monotonic>();
+            let ended = threads.iter().filter(|thread| thread.is_finished()).count();
+            // A source ends with what it takes after the end of the clip.
+            let have_ended = ended == threads.len() || ended > 0 && now < until;
+            stop.load(Ordering::Relaxed)
+                || have_ended
+                || writing.is_finished()
+                || now >= until + GRACE
+        };
+        let (mut reported, mut saved) = (Instant::now(), Instant::now());
+        while !is_over() {
+            if reported.elapsed() >= REPORT {
+                reported = Instant::now();
+                report(&Progress::of(&stamps.lock(), part));
+            }
+            if saved.elapsed() >= SAVE {
+                saved = Instant::now();
+                let timing = stamps.lock().clone();
+                // The clip goes on without: a full disk ends the encoder, which has the reason.
+                let _ = save(&timing, &beside(part));
+            }
+            thread::sleep(LOOK);
+        }
+        ending.store(true, Ordering::Relaxed);
+        let deadline = Instant::now() + encoder::PATIENCE;
+        while !writing.is_finished() && Instant::now() < deadline {
+            thread::sleep(LOOK);
+        }
+        if !writing.is_finished() {
+            // It reads no more: a broken pipe ends the writer.
+            encoder.kill();
+        }
+        joined(writing);
+        threads.into_iter().filter_map(|thread| joined(thread).err()).next()
+    });
+    let timing = stamps.into_inner();
+    match encoder.finish() {
+        Ok(()) => Ok((timing, ended)),
+        // An encoder that gets nothing fails too.
+        Err(error) if timing.is_empty() => Err(ended.map_or(error.into(), RecordError::from)),
+        Err(error) => {
+            // A full disk may not have room for them.
+            let _ = save(&timing, &beside(part));
+            Err(RecordError::Cut { error, part: part.to_owned() })
+        }
+    }
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Takes pictures until the end of the clip or of the writer. One without room is missing.
+fn take_pictures(
+    pictures: &mut dyn Pictures,
+    size: Size,
+    until: Moment,
+    queue: &Queue<'_>,
+) -> Result<(), PictureError> {
+    let mut unsent = 0;
+    while !queue.ending.load(Ordering::Relaxed) {
+        let mut pixels = vec![0; bytes_of(size)];
+        let mut taken = pictures.take(&mut pixels)?;
+        taken.missing += unsent;
+        let is_last = taken.at >= until;
+        if !is_last && queue.pictures.load(Ordering::Relaxed) >= queue.pictures_max {
+            unsent = taken.missing + 1;
+            continue;
+        }
+        unsent = 0;
+        queue.pictures.fetch_add(1, Ordering::Relaxed);
+        if queue.sender.send(Piece::Picture(taken, pixels)).is_err() || is_last {
+            return Ok(());
+        }
+    }
+    // A writer that has ended counts no more.
+    let _ = queue.sender.send(Piece::Missing(unsent));
+    Ok(())
+}
+
+/// Takes sound until the end of the clip or of the writer.
+fn take_sound(sounds: &mut dyn Sounds, until: Moment, queue: &Queue<'_>) -> Result<(), NoSound> {
+    while !queue.ending.load(Ordering::Relaxed) {
+        let mut samples = Vec::new();
+        let Some(heard) = sounds.take(&mut samples)? else { continue };
+        if queue.sender.send(Piece::Sound(heard, samples)).is_err() || heard.at >= until {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! A clip from a mail, in a private directory while it is played.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use tactus_sys::owned_directory::OwnedDirectory;
+use tactus_sys::regular_file;
+
+use crate::Timing;
+use crate::message::{BadMail, MESSAGE_MAX, Opened};
+use crate::timing::{self, BadTiming};
+
+/// The beginning of the names of directories.
+const PREFIX: &str = "tactus-mail-";
+/// The name of the clip, whatever the mail calls it.
+const CLIP: &str = "video.webm";
+
+/// A clip that can be played. Dropping it removes the clip, and so does the next one after a kill.
+#[derive(Debug)]
+pub struct Unpacked {
+    directory: OwnedDirectory,
+    /// Who sent it, as the mail says.
+    pub from: Option<String>,
+    /// What it is about.
+    pub subject: Option<String>,
+    /// The stamps.
+    pub timing: Timing,
+}
+
+/// Why a mail cannot be unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// It cannot be read.
+    #[error("cannot read {}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// It is not a video mail.
+    #[error("{}: {error}", .path.display())]
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: BadMail,
+    },
+    /// The clip cannot be written.
+    #[error("cannot write the clip below {}: {error}", .parent.display())]
+    Write {
+        /// The directory for temporary files.
+        parent: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+/// Reads a mail and writes its clip into a directory below `parent` that only this user may read.
+///
+/// # Errors
+/// See [`UnpackError`].
+pub fn unpack(mail: &Path, parent: &Path) -> Result<Unpacked, UnpackError> {
+    let message = regular_file::read(mail, MESSAGE_MAX)
+        .map_err(|error| UnpackError::Read { path: mail.to_owned(), error })?;
+    let Opened { from, subject, timing, clip } = Opened::read(&message)
+        .map_err(|error| UnpackError::Bad { path: mail.to_owned(), error })?;
+    let written = OwnedDirectory::create(parent, PREFIX).and_then(|directory| {
+        let path = directory.path().join(CLIP);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        file?.write_all(&clip)?;
+        Ok(directory)
+    });
+    let directory =
+        written.map_err(|error| UnpackError::Write { parent: parent.to_owned(), error })?;
+    Ok(Unpacked { directory, from, subject, timing })
+}
+
+impl Unpacked {
+    /// The clip.
+    pub fn clip(&self) -> PathBuf {
+        self.directory.path().join(CLIP)
+    }
+}
+
+/// Why a clip has no stamps that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum NoTiming {
+    /// They cannot be read.
+    #[error("cannot read the stamps of the clip, {}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// They are damaged.
+    #[error("{}: {error}", .path.display())]
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: BadTiming,
+    },
+}
+
+/// The stamps beside a clip.
+///
+/// # Errors
+/// They are missing or damaged.
+pub fn timing_of(clip: &Path) -> Result<Timing, NoTiming> {
+    let path = timing::beside(clip);
+    let bytes = regular_file::read(&path, timing::BYTES_MAX)
+        .map_err(|error| NoTiming::Read { path: path.clone(), error })?;
+    Timing::read(&bytes).map_err(|error| NoTiming::Bad { path, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::Letter;
+    use crate::Moment;
+    use crate::timing::{PictureTiming, VERSION};
+
+    fn mail(folder: &Path) -> PathBuf {
+        let picture = PictureTiming {
+            source: "synthetic".to_owned(),
+            width: 16,
+            height: 16,
+            stamps: Vec::new(),
+            within: Default::default(),
+            missing: 0,
+        };
+        let origin = Moment::from_nanos(1);
+        let timing =
+            Timing { version: VERSION, origin, picture: Some(picture), sound: None, video: None };
+        let message = Letter::default().compose(&timing, b"a clip").unwrap();
+        // A name that leads elsewhere, as a hostile sender writes it.
+        let text = String::from_utf8(message).unwrap().replace("video.webm", "../../escape");
+        let path = folder.join("a.eml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_clip_is_private_and_goes_with_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let unpacked = unpack(&mail(folder.path()), folder.path()).unwrap();
+        let clip = unpacked.clip();
+        assert_eq!(fs::read(&clip).unwrap(), b"a clip");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&clip), mode(clip.parent().unwrap())), (0o600, 0o700));
+        drop(unpacked);
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "only the mail: {left:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_written_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none.eml");
+        let missing = unpack(&path, folder.path()).unwrap_err().to_string();
+        assert!(missing.starts_with(&format!("cannot read {}: ", path.display())), "{missing}");
+        let nowhere = folder.path().join("nowhere");
+        let unwritten = unpack(&mail(folder.path()), &nowhere).unwrap_err().to_string();
+        assert!(unwritten.starts_with("cannot write the clip below "), "{unwritten}");
+        let clip = folder.path().join("a.webm");
+        let text = timing_of(&clip).unwrap_err().to_string();
+        assert!(text.contains("a.webm.timing.json: "), "{text}");
+    }
+}

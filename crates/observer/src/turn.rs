@@ -1,0 +1,205 @@
+//! One playback, observed: what a process of ours does that lives as long as the turn.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tactus_model::time::{Monotonic, Nanos};
+use tactus_sound::server::SINK;
+use tactus_synchrony::observed::Observed;
+use tactus_synchrony::{Clip, Findings};
+use tactus_sys::leash::{self, Leash};
+use tactus_sys::owned_directory::OwnedDirectory;
+use tactus_sys::{SysError, clock, process};
+use tactus_wire::{LastWords, WireError};
+use tactus_xserver::framebuffer::{BadScreen, Framebuffer};
+use tactus_xserver::{NoServer, Screen, Server};
+
+use crate::microphone::Microphone;
+use crate::photodiode::Photodiode;
+use crate::player::Player;
+
+/// How much longer than its clip a player may take, to start and to end.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long the observers go on after the player.
+const AFTERWARDS: Duration = Duration::from_millis(250);
+
+/// How long to wait for the end of a player's standard error.
+const COMPLAINT: Duration = Duration::from_millis(500);
+
+/// Where memory is a file. Elsewhere, writing the screen to a disk could delay the server.
+const MEMORY: &str = "/dev/shm";
+/// The prefix of the directories of turns.
+const DIRECTORY: &str = "tactus-observer-";
+
+/// A turn for a process of ours.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) clip: Clip,
+    pub(crate) file: PathBuf,
+    pub(crate) player: Player,
+    pub(crate) look: Nanos,
+    /// Whether the environment has a sound server of ours.
+    pub(crate) has_sound: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) findings: Findings,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    Found(Box<Found>),
+    Failed { reason: String, hint: Option<String> },
+}
+
+/// Why a turn has no result.
+#[derive(Debug, thiserror::Error)]
+enum TurnError {
+    #[error(transparent)]
+    Display(#[from] NoServer),
+    #[error(transparent)]
+    Screen(#[from] BadScreen),
+    #[error("cannot start the observers: {0}")]
+    System(#[from] io::Error),
+    #[error("`{0}` is not installed")]
+    NotInstalled(String),
+    #[error("cannot start `{0}`: {1}")]
+    Start(String, io::Error),
+    #[error("cannot wait for `{0}`: {1}")]
+    Wait(String, SysError),
+}
+
+/// Observes one turn: reads it from the standard input, and writes what was found.
+///
+/// # Errors
+/// The process that started this one has ended, or sends something else.
+pub fn observer_main() -> Result<(), WireError> {
+    let request: Request = tactus_wire::requests().read()?;
+    let answer = match observe(&request) {
+        Ok(found) => Answer::Found(Box::new(found)),
+        Err(error) => {
+            let hint = match &error {
+                TurnError::Display(error) => error.hint(),
+                TurnError::NotInstalled(_) => request.player.fix(),
+                _ => None,
+            };
+            Answer::Failed { reason: error.to_string(), hint: hint.map(str::to_owned) }
+        }
+    };
+    tactus_wire::responses().write(&answer)
+}
+
+fn observe(request: &Request) -> Result<Found, TurnError> {
+    let Request { clip, look, .. } = request;
+    let memory = Path::new(MEMORY);
+    let folder = OwnedDirectory::create(memory, DIRECTORY)
+        .or_else(|_| OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY))?;
+    let screen = Screen { width: clip.width, height: clip.height, bytes_per_pixel: 4 };
+    let display = Server::start_visible(screen, folder.path())?;
+    // It ends with its last client, and the player may come and go.
+    let _holder = display.connect()?;
+    let authority = folder.path().join("authority");
+    // Only this user may enter the folder.
+    display.write_authority(&authority)?;
+    let mut notes = Vec::new();
+    let photodiode = Photodiode::start(Framebuffer::open(folder.path())?, clip, *look)?;
+    notes.extend(photodiode.shortfall.as_ref().map(ToString::to_string));
+    let microphone = request.has_sound.then(|| Microphone::start(SINK)).and_then(|started| {
+        started.map_err(|error| notes.push(format!("nothing was heard: {error}"))).ok()
+    });
+    if microphone.as_ref().is_some_and(|microphone| !microphone.knows_delay) {
+        notes.push(
+            "the delay of the sink's monitor is unknown: sound may be judged a cycle too late"
+                .to_owned(),
+        );
+    }
+    let origin = clock::now::<Monotonic>();
+    let end = play(request, &display, &authority)?;
+    notes.extend(end);
+    std::thread::sleep(AFTERWARDS);
+    let picture = Some(photodiode.finish());
+    let sound = microphone.map(Microphone::finish);
+    let findings = Findings::of(clip, &Observed { origin, picture, sound });
+    notes.extend(halves(&findings));
+    Ok(Found { findings, notes })
+}
+
+/// Says which half of the playback is missing.
+fn halves(findings: &Findings) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Findings { pairs, unpaired, frames, .. } = findings;
+    let is_lit = !pairs.is_empty() || unpaired.flashes + unpaired.unobserved > 0;
+    if !is_lit && frames.is_none() {
+        notes.push("it drew nothing that the photodiode recognises".to_owned());
+    } else if frames.is_none() {
+        notes.push(
+            "the numbers of its frames cannot be read: its window does not cover the screen, so frames are not counted"
+                .to_owned(),
+        );
+    }
+    if findings.blind_sound.is_some() && pairs.is_empty() && unpaired.tones == 0 {
+        notes.push("it made no sound that the microphone recognises".to_owned());
+    }
+    notes
+}
+
+/// Runs the player to its end, and says what was unusual about it.
+fn play(
+    request: &Request,
+    display: &Server,
+    authority: &Path,
+) -> Result<Option<String>, TurnError> {
+    let Request { clip, file, player, .. } = request;
+    let mut command = player.command(clip, file);
+    command.env("DISPLAY", display.display()).env("XAUTHORITY", authority);
+    command.env("PIPEWIRE_NODE", SINK).env_remove("WAYLAND_DISPLAY");
+    // Its processes end with this one, whatever happens.
+    leash::wait_for_leash(&mut command);
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => TurnError::NotInstalled(player.name()),
+        _ => TurnError::Start(player.name(), error),
+    })?;
+    let complaints = child.stderr.take().map(LastWords::listen).transpose()?;
+    let patience = Duration::from(clip.duration()) + PATIENCE;
+    let (status, was_killed) =
+        wait(&child, patience).map_err(|error| TurnError::Wait(player.name(), error))?;
+    let said = complaints.map(|words| words.take(COMPLAINT)).unwrap_or_default();
+    Ok(unusual_end(status, was_killed, patience, &said))
+}
+
+/// Waits for a player on its leash, and kills it after `patience`.
+fn wait(child: &Child, patience: Duration) -> Result<(ExitStatus, bool), SysError> {
+    let player = child.id();
+    let (ended, end) = channel::<()>();
+    let killer = std::thread::spawn(move || {
+        let is_late = end.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+        is_late && process::kill(player).is_ok()
+    });
+    let status = Leash::take(child).and_then(|mut leash| leash.wait());
+    drop(ended);
+    let was_killed = killer.join().unwrap_or(false);
+    Ok((status?, was_killed))
+}
+
+fn unusual_end(
+    status: ExitStatus,
+    was_killed: bool,
+    patience: Duration,
+    said: &str,
+) -> Option<String> {
+    let end = match (was_killed, status.success()) {
+        (true, _) => format!("it did not end within {} s and was killed", patience.as_secs()),
+        (false, true) => return None,
+        (false, false) => format!("it ended with {status}"),
+    };
+    Some(if said.is_empty() { end } else { format!("{end}: {said}") })
+}

@@ -1,0 +1,597 @@
+//! Starting, keys, the end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use tactus_clip::{Clip, ClipError};
+use tactus_delivery::item::Moment;
+use tactus_model::result::Shortfall;
+use tactus_model::time::Nanos;
+use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
+use tactus_sound::{Output, OutputSpec, Peer};
+
+use crate::error::PlayerError;
+use crate::event::{Event, FrameOutcome, FrameReceipt, Note, Progress, SoundCounts, SoundInfo};
+use crate::picture::{self, FromPicture, Picture, Setting, ToPicture};
+use crate::reader::{self, Decoders, End};
+use crate::shared::{Order, SharedClock, now};
+use crate::sound::{self, FromSound, Sound};
+use crate::window::{Happened, Input, Transport, Window};
+
+pub use crate::picture::Pace;
+
+/// What people ask of a player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Pause, or go on.
+    Pause,
+    /// Jump by so many seconds of the clip.
+    Jump(i32),
+    /// A tenth faster.
+    Faster,
+    /// A tenth slower.
+    Slower,
+    /// As recorded.
+    NormalSpeed,
+    /// End.
+    Quit,
+}
+
+/// A clip and where it is shown.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// The clip.
+    pub clip: Clip,
+    /// The display; `None` for that of DISPLAY.
+    pub display: Option<String>,
+}
+
+/// What is played, and how.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The clips, in step.
+    pub tracks: Vec<Track>,
+    /// Where they begin.
+    pub from: MediaTime,
+    /// How much of them is played; `None` for all.
+    pub length: Option<Nanos>,
+    /// How fast.
+    pub speed: Speed,
+    /// What happens to late frames.
+    pub if_late: IfLate,
+    /// Who gets the sound; `None` for no sound.
+    pub sound: Option<Peer>,
+    /// The way of frames; `None` for the best.
+    pub transport: Option<Transport>,
+    /// How the threads that show frames run.
+    pub pace: Pace,
+}
+
+/// How long decoders may take to deliver their first frames.
+const READY_MOST: Nanos = Nanos::from_secs(30);
+/// How long the sound device may take to begin; wall time drives the clock then.
+const DEVICE_MOST: Nanos = Nanos::from_secs(3);
+/// How often progress is reported.
+const PROGRESS: Nanos = Nanos::from_millis(250);
+const LOOK: Duration = Duration::from_millis(50);
+/// How long threads may take to end: an X server that is stopped answers nothing.
+const END_MOST: Nanos = Nanos::from_secs(2);
+/// How much shorter than it says a clip may be.
+const SHORT: Nanos = Nanos::from_secs(1);
+/// The rate of sound as long as no device has said its own.
+const RATE_USUAL: u32 = 48_000;
+
+/// What comes to the thread that controls.
+enum In {
+    Command(Command),
+    Closed,
+    /// The server of this display is gone.
+    Lost(String),
+    /// What was not granted.
+    Shortfalls(Vec<Shortfall>),
+    Picture(usize, FromPicture),
+    Sound(FromSound),
+}
+
+/// Sends commands to a player, from any thread.
+#[derive(Clone)]
+pub struct Remote(Sender<In>);
+
+impl Remote {
+    /// Sends a command.
+    pub fn send(&self, command: Command) {
+        // The player may have ended.
+        let _ = self.0.send(In::Command(command));
+    }
+}
+
+/// Plays clips to their end. `remote` gets what sends commands.
+///
+/// # Errors
+/// A display is missing or goes away, or a decoder fails; missing sound is reported and is no error.
+pub fn play(
+    spec: Spec,
+    remote: impl FnOnce(Remote),
+    mut on_event: impl FnMut(Event),
+) -> Result<(), PlayerError> {
+    let mut player = Player::open(spec, &mut on_event)?;
+    remote(Remote(player.to.clone()));
+    let played = player.run(&mut on_event);
+    player.end(&mut on_event);
+    played
+}
+
+/// A clip that plays.
+struct Playing {
+    clip: Clip,
+    picture: Option<Picture>,
+    tally: Tally,
+    /// How the picture ended.
+    end: Option<End>,
+}
+
+struct Player {
+    spec: Spec,
+    to: Sender<In>,
+    inbox: Receiver<In>,
+    clock: Arc<SharedClock>,
+    clips: Vec<Playing>,
+    sound: Option<Sound>,
+    /// The device, once it has said what it is.
+    device: Option<SoundInfo>,
+    sound_end: Option<End>,
+    counts: Option<SoundCounts>,
+    order: Order,
+    /// What the present order still waits for.
+    waits: Waits,
+    is_paused: bool,
+    failure: Option<PlayerError>,
+    shortfalls: Vec<Shortfall>,
+}
+
+/// What is not ready yet.
+struct Waits {
+    since: Moment,
+    pictures: BTreeSet<usize>,
+    sound: bool,
+    /// The clock has started since.
+    is_over: bool,
+}
+
+impl Player {
+    /// Opens windows and the sound device, and starts their threads.
+    fn open(spec: Spec, on_event: &mut impl FnMut(Event)) -> Result<Self, PlayerError> {
+        let (to, inbox) = channel();
+        let (first, output) = open_sound(&spec, on_event);
+        let rate = output.as_ref().map_or(RATE_USUAL, |(output, _)| output.rate());
+        let order = Order { number: 0, from: spec.from, speed: spec.speed, rate };
+        let clock = Arc::new(SharedClock::new(order));
+        let mut clips = Vec::new();
+        for (number, track) in spec.tracks.iter().enumerate() {
+            let picture = open_picture(number, track, &spec, &clock, &to, on_event)?;
+            let (clip, tally) = (track.clip.clone(), Tally::default());
+            clips.push(Playing { clip, picture, tally, end: None });
+        }
+        let sound = match output.zip(first) {
+            Some(((output, output_spec), first)) => {
+                let (clip, player_to) = (spec.tracks[first].clip.clone(), to.clone());
+                let to = to.clone();
+                let report = move |from| drop(to.send(In::Sound(from)));
+                let decoders = decoders(&spec, &player_to);
+                Some(Sound::start(clip, output, output_spec, Arc::clone(&clock), decoders, report)?)
+            }
+            None => None,
+        };
+        if sound.is_none() && clips.iter().all(|clip| clip.picture.is_none()) {
+            return Err(PlayerError::Nothing);
+        }
+        let waits = Waits { since: now(), pictures: BTreeSet::new(), sound: false, is_over: false };
+        let mut player = Self {
+            spec,
+            to,
+            inbox,
+            clock,
+            clips,
+            sound,
+            device: None,
+            sound_end: None,
+            counts: None,
+            order,
+            waits,
+            is_paused: false,
+            failure: None,
+            shortfalls: Vec::new(),
+        };
+        player.begin_at(order.from, order.speed);
+        Ok(player)
+    }
+
+    fn run(&mut self, on_event: &mut impl FnMut(Event)) -> Result<(), PlayerError> {
+        let mut reported = now();
+        loop {
+            match self.inbox.recv_timeout(LOOK) {
+                Ok(In::Closed | In::Command(Command::Quit)) => return Ok(()),
+                Ok(In::Command(command)) => self.command(command, on_event),
+                Ok(In::Lost(display)) => {
+                    let reason = "its connection has ended".to_owned();
+                    return Err(PlayerError::Ended { display, reason });
+                }
+                Ok(In::Picture(number, from)) => self.picture(number, from, on_event)?,
+                Ok(In::Sound(from)) => self.sound(from, on_event),
+                Ok(In::Shortfalls(shortfalls)) => self.report_shortfalls(shortfalls, on_event),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if !self.waits.is_over {
+                self.start_when_ready(on_event)?;
+            }
+            if now() - reported >= PROGRESS {
+                reported = now();
+                on_event(Event::Progress(self.progress()));
+            }
+            if self.has_ended() {
+                return self.failure.take().map_or(Ok(()), Err);
+            }
+        }
+    }
+
+    /// Lets decoders begin at a media time.
+    fn begin_at(&mut self, from: MediaTime, speed: Speed) {
+        let rate = self.device.as_ref().map_or(self.order.rate, |device| device.rate);
+        self.order = Order { number: self.order.number + 1, from, speed, rate };
+        self.clock.reset(self.order);
+        let mut pictures = BTreeSet::new();
+        for (number, clip) in self.clips.iter_mut().enumerate() {
+            clip.end = None;
+            clip.tally.interrupt();
+            if let Some(picture) = &clip.picture {
+                picture.changed();
+                picture.reader.order(self.order);
+                pictures.insert(number);
+            }
+        }
+        self.sound_end = None;
+        if let Some(sound) = &self.sound {
+            sound.reader.order(self.order);
+        }
+        let sound = self.sound.is_some();
+        self.waits = Waits { since: now(), pictures, sound, is_over: false };
+    }
+
+    /// Starts the clock once everything is ready.
+    fn start_when_ready(&mut self, on_event: &mut impl FnMut(Event)) -> Result<(), PlayerError> {
+        let waited = now() - self.waits.since;
+        let is_ready = self.waits.pictures.is_empty();
+        let has_sound = !self.waits.sound || (is_ready && waited > DEVICE_MOST);
+        if !is_ready || !has_sound {
+            if waited > READY_MOST {
+                return Err(PlayerError::Stuck { seconds: READY_MOST.as_secs_f64() as u64 });
+            }
+            return Ok(());
+        }
+        self.waits.is_over = true;
+        if !self.is_paused {
+            self.start(on_event);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, on_event: &mut impl FnMut(Event)) {
+        let at = sound::soon(self.device.as_ref());
+        self.clock.start(at);
+        self.changed();
+        let (clock, sound) = (self.clock.clock(), self.device.clone());
+        let (media, speed) = (clock.media_at(at), clock.speed());
+        on_event(Event::Started { at, media, speed, sound });
+    }
+
+    fn changed(&self) {
+        let pictures = self.clips.iter().filter_map(|clip| clip.picture.as_ref());
+        pictures.for_each(Picture::changed);
+    }
+
+    fn command(&mut self, command: Command, on_event: &mut impl FnMut(Event)) {
+        let clock = self.clock.clock();
+        let (media, speed) = (clock.media_at(now()), clock.speed());
+        match command {
+            Command::Pause if self.is_paused => {
+                self.is_paused = false;
+                if self.waits.is_over {
+                    self.start(on_event);
+                }
+            }
+            Command::Pause => {
+                self.is_paused = true;
+                self.clock.rest(now());
+                self.changed();
+                self.clips.iter_mut().for_each(|clip| clip.tally.interrupt());
+                on_event(Event::Paused { media });
+            }
+            Command::Jump(seconds) => self.begin_at(self.target(media, seconds), speed),
+            Command::Faster => self.begin_at(media, speed.faster()),
+            Command::Slower => self.begin_at(media, speed.slower()),
+            Command::NormalSpeed => self.begin_at(media, Speed::ONE),
+            Command::Quit => {}
+        }
+    }
+
+    /// Where a jump leads: within the clips.
+    fn target(&self, media: MediaTime, seconds: i32) -> MediaTime {
+        let length = Nanos::from_secs(seconds.unsigned_abs().into());
+        let target = if seconds < 0 { media.before(length) } else { media.after(length) };
+        let end = self.duration().map_or(target, |duration| MediaTime::ZERO.after(duration));
+        target.min(end).max(MediaTime::ZERO)
+    }
+
+    fn picture(
+        &mut self,
+        number: usize,
+        from: FromPicture,
+        on_event: &mut impl FnMut(Event),
+    ) -> Result<(), PlayerError> {
+        match from {
+            FromPicture::Prepared(shortfalls) => self.report_shortfalls(shortfalls, on_event),
+            FromPicture::Ready(order) if order == self.order.number => {
+                self.waits.pictures.remove(&number);
+            }
+            FromPicture::Shown(receipt) => {
+                self.count(&receipt);
+                on_event(Event::Frame(receipt));
+            }
+            FromPicture::Ended(end) if end.order == self.order.number => {
+                let end = self.ended(end, on_event);
+                self.clips[number].end = Some(end);
+            }
+            FromPicture::Skipped { from, to } => {
+                let Playing { clip, tally, .. } = &mut self.clips[number];
+                let period = clip.picture.as_ref().map(|picture| picture.period);
+                // They were never decoded, so they have no receipts.
+                tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()));
+                on_event(Event::Note(Note::Behind { clip: number, from, to }));
+            }
+            FromPicture::Failed(error) => return Err(error),
+            FromPicture::Ready(_) | FromPicture::Ended(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Reports each shortfall once: several threads have the same.
+    fn report_shortfalls(&mut self, found: Vec<Shortfall>, on_event: &mut impl FnMut(Event)) {
+        for shortfall in found {
+            if !self.shortfalls.contains(&shortfall) {
+                self.shortfalls.push(shortfall.clone());
+                on_event(Event::Shortfall(shortfall));
+            }
+        }
+    }
+
+    fn sound(&mut self, from: FromSound, on_event: &mut impl FnMut(Event)) {
+        match from {
+            FromSound::Up(info) => {
+                let is_other = info.rate != self.order.rate;
+                self.device = Some(info);
+                if is_other {
+                    let clock = self.clock.clock();
+                    self.begin_at(clock.media_at(now()), clock.speed());
+                }
+            }
+            FromSound::Ready(order) => self.waits.sound &= order != self.order.number,
+            FromSound::Note(note) => on_event(Event::Note(note)),
+            FromSound::Ended(end) if end.order == self.order.number => {
+                self.sound_end = Some(self.ended(end, on_event));
+            }
+            FromSound::Ended(_) => {}
+            FromSound::Counts(counts) => self.counts = Some(counts),
+        }
+    }
+
+    /// Reports why an output has ended before the clip.
+    fn ended(&mut self, mut end: End, on_event: &mut impl FnMut(Event)) -> End {
+        if let Some(error) = end.failure.take() {
+            on_event(Event::Note(Note::Failed(failure_text(&error))));
+            self.failure.get_or_insert(PlayerError::Clip(error));
+        }
+        end
+    }
+
+    fn count(&mut self, receipt: &FrameReceipt) {
+        let FrameReceipt { clip, media, due, shown, slip, outcome, .. } = *receipt;
+        let lasts = |length| self.clock.clock().lasts(length);
+        let Some(Playing { clip, tally, .. }) = self.clips.get_mut(clip) else { return };
+        let period = clip.picture.as_ref().map_or(Nanos::ZERO, |picture| lasts(picture.period));
+        match (outcome, shown) {
+            (FrameOutcome::Shown, Some(at)) => {
+                tally.show(Shown { media, due, at, slip_ns: slip }, period);
+            }
+            _ => tally.drop_frames(1),
+        }
+    }
+
+    fn duration(&self) -> Option<Nanos> {
+        self.clips.iter().filter_map(|clip| clip.clip.duration).max()
+    }
+
+    /// Whether everything was shown and heard.
+    fn has_ended(&self) -> bool {
+        if !self.waits.is_over || self.is_paused {
+            return false;
+        }
+        let media = self.clock.clock().media_at(now());
+        if self.spec.length.is_some_and(|length| media >= self.spec.from.after(length)) {
+            return true;
+        }
+        let is_over = |end: &Option<End>| end.as_ref().is_some_and(|end| media >= end.at);
+        let pictures = self.clips.iter().filter(|clip| clip.picture.is_some());
+        let mut pictures = pictures.map(|clip| is_over(&clip.end));
+        pictures.all(|is_over| is_over) && (self.sound.is_none() || is_over(&self.sound_end))
+    }
+
+    fn progress(&self) -> Progress {
+        let clock = self.clock.clock();
+        let (media, duration) = (clock.media_at(now()), self.duration());
+        let until = self.spec.length.map(|length| self.spec.from.after(length));
+        let end = duration.map(|duration| MediaTime::ZERO.after(duration));
+        let end = [until, end].into_iter().flatten().min();
+        let left = end.filter(|_| clock.is_running()).map(|end| clock.lasts(end.since(media)));
+        let (is_paused, speed, slip_ns) = (self.is_paused, clock.speed(), clock.slip(now()));
+        let frames = self.clips.iter().map(|clip| clip.tally.summary());
+        let frames = frames.reduce(Summary::with).unwrap_or_default();
+        Progress { media, duration, left, is_paused, speed, slip_ns, frames }
+    }
+
+    /// Ends the threads, and reports what was done.
+    fn end(&mut self, on_event: &mut impl FnMut(Event)) {
+        self.clips.iter().filter_map(|clip| clip.picture.as_ref()).for_each(Picture::quit);
+        if let Some(sound) = &mut self.sound {
+            sound.quit();
+        }
+        let began = now();
+        while now() - began < END_MOST && !self.threads_have_ended() {
+            thread::sleep(Duration::from_millis(2));
+        }
+        while let Ok(event) = self.inbox.try_recv() {
+            match event {
+                In::Sound(FromSound::Counts(counts)) => self.counts = Some(counts),
+                In::Picture(_, FromPicture::Shown(receipt)) => {
+                    self.count(&receipt);
+                    on_event(Event::Frame(receipt));
+                }
+                _ => {}
+            }
+        }
+        self.report_short_clips(on_event);
+        let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
+        on_event(Event::Ended { summaries, sound: self.counts });
+    }
+
+    fn threads_have_ended(&self) -> bool {
+        let mut pictures = self.clips.iter().filter_map(|clip| clip.picture.as_ref());
+        pictures.all(Picture::has_ended) && self.sound.as_ref().is_none_or(Sound::has_ended)
+    }
+
+    /// Reports clips that ended before their time, and what decoders complained about.
+    fn report_short_clips(&self, on_event: &mut impl FnMut(Event)) {
+        if self.failure.is_some() {
+            return;
+        }
+        for (number, Playing { clip, end, .. }) in self.clips.iter().enumerate() {
+            let Some(End { at, complaints, .. }) = end else { continue };
+            let last = self.sound_end.as_ref().map_or(*at, |sound| sound.at.max(*at));
+            let missing = clip.duration.filter(|of| last.after(SHORT) < MediaTime::ZERO.after(*of));
+            let note = match missing {
+                Some(of) => Note::Short { clip: number, at: last, of, reason: complaints.clone() },
+                None if complaints.is_empty() => continue,
+                None => Note::Complained(complaints.clone()),
+            };
+            on_event(Event::Note(note));
+        }
+    }
+}
+
+fn failure_text(error: &ClipError) -> String {
+    format!("{error}; what follows is missing")
+}
+
+/// Opens the sound device for the first clip with sound. Returns the number of that clip.
+fn open_sound(
+    spec: &Spec,
+    on_event: &mut impl FnMut(Event),
+) -> (Option<usize>, Option<(Output, OutputSpec)>) {
+    let Some(peer) = spec.sound.clone() else { return (None, None) };
+    let mut with_sound =
+        (0..spec.tracks.len()).filter(|number| spec.tracks[*number].clip.sound.is_some());
+    let Some(first) = with_sound.next() else { return (None, None) };
+    with_sound.for_each(|other| on_event(Event::Note(Note::Muted(other))));
+    let name = "tactus-player".to_owned();
+    let output_spec = OutputSpec { name, channels: sound::CHANNELS, peer };
+    match Output::open(&output_spec) {
+        Ok(output) => (Some(first), Some((output, output_spec))),
+        Err(error) => {
+            on_event(Event::Note(Note::Silent(error.to_string())));
+            (None, None)
+        }
+    }
+}
+
+/// Opens the window of a clip, if it has a picture, and starts its threads.
+fn open_picture(
+    number: usize,
+    track: &Track,
+    spec: &Spec,
+    clock: &Arc<SharedClock>,
+    to: &Sender<In>,
+    on_event: &mut impl FnMut(Event),
+) -> Result<Option<Picture>, PlayerError> {
+    let Track { clip, display } = track;
+    let Some(picture) = &clip.picture else { return Ok(None) };
+    let name = clip.path.file_name().unwrap_or_default().to_string_lossy();
+    let (title, size) = (format!("{name} - tactus"), (picture.width, picture.height));
+    let (window, input) = Window::open(display.as_deref(), &title, size, spec.transport)?;
+    on_event(Event::Opened(window.info(number)));
+    let (frames, inbox) = picture::inbox();
+    let put = frames.clone();
+    let found = move |found| {
+        let found = match found {
+            Ok(frame) => ToPicture::Frame(frame),
+            Err(end) => ToPicture::End(end),
+        };
+        // The thread may have ended.
+        let _ = put.send(found);
+    };
+    let frames_wanted = window.frames(spec.from);
+    let decoders = decoders(spec, to);
+    let reader = reader::pictures(clip.clone(), frames_wanted, decoders, found)?;
+    let buffers = picture::buffers(frames_wanted.frame_bytes());
+    for _ in 0..buffers {
+        reader.free(window.buffer()?);
+    }
+    attend(input, window.info(number).display, frames.clone(), to.clone())?;
+    let (clock, if_late, pace) = (Arc::clone(clock), spec.if_late, spec.pace);
+    let setting = Setting { clip: number, window, clock, if_late, pace, reader, buffers };
+    let report = {
+        let to = to.clone();
+        move |from| drop(to.send(In::Picture(number, from)))
+    };
+    Picture::start(setting, (frames, inbox), report).map(Some)
+}
+
+/// The policy of decoders; what is not granted is reported.
+fn decoders(spec: &Spec, to: &Sender<In>) -> Decoders {
+    let to = to.clone();
+    let report = move |shortfalls| drop(to.send(In::Shortfalls(shortfalls)));
+    Decoders { policy: spec.pace.decoders, report: Box::new(report) }
+}
+
+/// Starts the thread that reads the keys of a window.
+fn attend(
+    input: Input,
+    display: String,
+    picture: Sender<ToPicture>,
+    to: Sender<In>,
+) -> Result<(), PlayerError> {
+    let run = move || {
+        loop {
+            // Both may have ended.
+            let sent = match input.next() {
+                Happened::Command(command) => to.send(In::Command(command)).is_ok(),
+                Happened::Exposed => picture.send(ToPicture::Exposed).is_ok(),
+                Happened::Closed => {
+                    let _ = to.send(In::Closed);
+                    false
+                }
+                // The thread that draws may have nothing to draw.
+                Happened::Lost => {
+                    let _ = to.send(In::Lost(display.clone()));
+                    false
+                }
+            };
+            if !sent {
+                return;
+            }
+        }
+    };
+    let thread = thread::Builder::new().name("window".to_owned()).spawn(run);
+    thread.map(drop).map_err(PlayerError::Thread)
+}

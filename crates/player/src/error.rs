@@ -1,0 +1,84 @@
+//! What can go wrong.
+
+use tactus_clip::ClipError;
+use tactus_reserve::Refused;
+use tactus_sys::SysError;
+
+/// Why a clip does not play.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayerError {
+    /// The clip, or its decoder.
+    #[error(transparent)]
+    Clip(#[from] ClipError),
+    /// There is no display.
+    #[error("there is no display: DISPLAY is not set")]
+    NoDisplay,
+    /// The display refuses us.
+    #[error("the display {display} cannot be used: {reason}")]
+    Refused {
+        /// Its name.
+        display: String,
+        /// Why.
+        reason: String,
+    },
+    /// It has pixels that we cannot make.
+    #[error("the display {display} has pixels of another kind: {pixels}")]
+    Pixels {
+        /// Its name.
+        display: String,
+        /// What they are.
+        pixels: String,
+    },
+    /// It does not have the way that was asked for.
+    #[error("the display {display} has no {way}: {reason}")]
+    NoWay {
+        /// Its name.
+        display: String,
+        /// The way.
+        way: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// It worked, and does not any more.
+    #[error("the X server of {display} has ended or closed the connection: {reason}")]
+    Ended {
+        /// Its name.
+        display: String,
+        /// What failed.
+        reason: String,
+    },
+    /// There is nothing to see or hear.
+    #[error(
+        "there is nothing to play: the clip has no picture, and its sound is muted or has no device"
+    )]
+    Nothing,
+    /// The clips are not ready.
+    #[error("the decoder has delivered nothing for {seconds} s")]
+    Stuck {
+        /// How long it was awaited.
+        seconds: u64,
+    },
+    /// No rung grants the reserve.
+    #[error("no reserve: {0}")]
+    Reserve(Refused),
+    /// The system fails.
+    #[error(transparent)]
+    System(#[from] SysError),
+    /// A thread does not start.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+impl PlayerError {
+    /// What the user can do about it.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Clip(error) => error.hint(),
+            Self::NoDisplay => Some("set DISPLAY, use --display :0, or start one: Xvfb :1 &"),
+            Self::Refused { .. } => Some("set XAUTHORITY to its authority file"),
+            Self::NoWay { .. } => Some("--transport auto uses what there is"),
+            Self::Pixels { .. } => Some("start the display with depth 24, 16, 15 or 8"),
+            _ => None,
+        }
+    }
+}

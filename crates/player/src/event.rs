@@ -1,0 +1,239 @@
+//! What a player reports.
+
+use serde::Serialize;
+use tactus_delivery::item::Moment;
+use tactus_delivery::receipt::Evidence;
+use tactus_model::result::Shortfall;
+use tactus_model::time::Nanos;
+use tactus_playback::{MediaTime, Speed, Summary};
+use tactus_sound::Counts;
+
+use crate::window::Transport;
+
+/// Something that has happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A window is open.
+    Opened(WindowInfo),
+    /// The clock starts, at an instant that may be in the future.
+    Started {
+        /// When.
+        at: Moment,
+        /// From where in the clips.
+        media: MediaTime,
+        /// How fast.
+        speed: Speed,
+        /// The sound that drives the clock; `None` if wall time does.
+        sound: Option<SoundInfo>,
+    },
+    /// The clock rests.
+    Paused {
+        /// Where in the clips.
+        media: MediaTime,
+    },
+    /// A frame was shown or dropped.
+    Frame(FrameReceipt),
+    /// Something that the user should know.
+    Note(Note),
+    /// A setting that was not granted.
+    Shortfall(Shortfall),
+    /// How far it is.
+    Progress(Progress),
+    /// It has ended. The summaries are those of the clips, in their order.
+    Ended {
+        /// What became of frames.
+        summaries: Vec<Summary>,
+        /// What became of the sound; `None` if none was played.
+        sound: Option<SoundCounts>,
+    },
+}
+
+/// A window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WindowInfo {
+    /// The number of its clip, from 0.
+    pub clip: usize,
+    /// Its display.
+    pub display: String,
+    /// Its width in pixels.
+    pub width: u16,
+    /// Its height in pixels.
+    pub height: u16,
+    /// Bits of a pixel that count.
+    pub depth: u8,
+    /// The way of frames to it.
+    pub transport: Transport,
+    /// Why it is not a better one.
+    pub why: Option<String>,
+}
+
+/// The sound of a player.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SoundInfo {
+    /// The client at the sound server.
+    pub client: String,
+    /// Frames a second.
+    pub rate: u32,
+    /// Frames of a cycle.
+    pub cycle: u32,
+    /// Frames until a sample is heard: what the server reports, at least a cycle.
+    pub latency: u32,
+}
+
+/// What became of the sound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SoundCounts {
+    /// Cycles in which the server asked for samples.
+    pub cycles: u64,
+    /// Xruns, of any client of the server.
+    pub xruns: u64,
+    /// Frames that were played.
+    pub played: u64,
+    /// Frames that were cut, because a cycle was missed or they came too late.
+    pub cut: u64,
+    /// How often the positions of the device jumped.
+    pub jumps: u64,
+    /// How often the server was lost.
+    pub lost: u64,
+}
+
+impl SoundCounts {
+    /// Adds what an output has counted until its end.
+    pub(crate) fn add(&mut self, counts: Counts) {
+        self.cycles += counts.cycles;
+        self.xruns += counts.xruns;
+        self.played += counts.played;
+        self.cut += counts.late;
+        self.jumps += counts.moves;
+    }
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameOutcome {
+    /// It was shown.
+    Shown,
+    /// It was dropped: the next frame was due as well.
+    Dropped,
+}
+
+/// The receipt of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FrameReceipt {
+    /// The number of its clip, from 0.
+    pub clip: usize,
+    /// The number of the frame since the start of its decoder, from 0.
+    pub frame: u64,
+    /// Its time in the clip, in nanoseconds.
+    pub media: MediaTime,
+    /// What became of it.
+    pub outcome: FrameOutcome,
+    /// When it was due.
+    pub due: Moment,
+    /// When handing it over began.
+    pub began: Option<Moment>,
+    /// When it was on the display, as far as the evidence goes.
+    pub shown: Option<Moment>,
+    /// How far `shown` can be trusted: `device-clock` is the server's own stamp, `call` the end of a
+    /// round trip.
+    pub evidence: Evidence,
+    /// The server's stamp (UST), in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ust: Option<u64>,
+    /// The server's count of refreshes (MSC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub msc: Option<u64>,
+    /// How far the clock is behind wall time, in nanoseconds; negative if it is ahead.
+    pub slip: i64,
+}
+
+/// Something that the user should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// There is no sound: wall time drives the clock.
+    Silent(String),
+    /// The sound server was lost: wall time drives the clock until it is back.
+    SoundLost,
+    /// The sound server is back.
+    SoundBack,
+    /// The positions of the device jumped: a piece of the sound was cut.
+    SoundJumped,
+    /// Only the sound of another clip is played.
+    Muted(usize),
+    /// A clip ended before its time.
+    Short {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// When its last frame ended.
+        at: MediaTime,
+        /// How long it should be.
+        of: Nanos,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// A decoder was too slow: the frames of this part of a clip are dropped.
+    Behind {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// The beginning of the part.
+        from: MediaTime,
+        /// Its end.
+        to: MediaTime,
+    },
+    /// A decoder failed: the rest of the picture or sound is missing.
+    Failed(String),
+    /// What a decoder complained about.
+    Complained(String),
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Silent(reason) => write!(f, "no sound: {reason}; wall time drives the clock"),
+            Self::SoundLost => f.write_str(
+                "the sound server has ended: wall time drives the clock until it is back",
+            ),
+            Self::SoundBack => f.write_str("the sound server is back"),
+            Self::SoundJumped => {
+                f.write_str("the clock of the sound device jumped: a piece of the sound was cut")
+            }
+            Self::Muted(clip) => {
+                write!(f, "clip {}: its sound is muted, the first sound is played", clip + 1)
+            }
+            Self::Short { clip, at, of, reason } => {
+                let (at, of) = (at.as_secs_f64(), of.as_secs_f64());
+                write!(f, "clip {} ends at {at:.1} s of {of:.1} s", clip + 1)?;
+                if reason.is_empty() { Ok(()) } else { write!(f, ": {reason}") }
+            }
+            Self::Behind { clip, from, to } => {
+                let (clip, from, to) = (clip + 1, from.as_secs_f64(), to.as_secs_f64());
+                write!(
+                    f,
+                    "clip {clip}: the decoder is too slow; dropped from {from:.1} s to {to:.1} s"
+                )
+            }
+            Self::Failed(reason) => f.write_str(reason),
+            Self::Complained(reason) => write!(f, "the decoder says: {reason}"),
+        }
+    }
+}
+
+/// How far a player is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Progress {
+    /// Where in the clips.
+    pub media: MediaTime,
+    /// How long the longest clip is; `None` if unknown.
+    pub duration: Option<Nanos>,
+    /// Wall time until the end; `None` if unknown or paused.
+    pub left: Option<Nanos>,
+    /// Whether the clock rests.
+    pub is_paused: bool,
+    /// How fast it runs.
+    pub speed: Speed,
+    /// How far the clock is behind wall time, in nanoseconds.
+    pub slip_ns: i64,
+    /// What became of the frames of all clips so far: sums, and the worst of each percentile.
+    pub frames: Summary,
+}

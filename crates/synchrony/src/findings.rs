@@ -1,0 +1,257 @@
+//! Offset, drift and slip of one playback.
+
+use serde::{Deserialize, Serialize};
+use tactus_model::time::Nanos;
+
+use crate::clip::{Clip, MARK, PITCHES};
+use crate::distribution::Distribution;
+use crate::frames::Frames;
+use crate::observed::{Change, Moment, Observed, Span, Tone};
+use crate::signed::SignedNanos;
+use crate::thresholds::Rating;
+
+/// A flash whose beginning is uncertain by more than this is not paired.
+const UNCERTAIN: Nanos = Nanos::from_millis(4);
+
+/// A flash with the tone that belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The mark in the clip; `None` if the number of the frame cannot be read.
+    pub mark: Option<u16>,
+    /// When the flash began, since the player was started: within half of `uncertainty` of this.
+    pub at: Nanos,
+    /// Sound − picture.
+    pub offset: SignedNanos,
+    /// The time between the two looks before and after the flash began.
+    pub uncertainty: Nanos,
+}
+
+/// How far a playback fell behind wall time: positive if it is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slip {
+    /// Of the picture, from the first mark to the last.
+    pub picture: Option<SignedNanos>,
+    /// Of the sound, from the first mark to the last.
+    pub sound: Option<SignedNanos>,
+    /// Over which time of the clip.
+    pub over: Nanos,
+}
+
+impl Slip {
+    /// The one further from zero.
+    pub fn worst(&self) -> Option<SignedNanos> {
+        let both = self.picture.into_iter().chain(self.sound);
+        both.max_by_key(|slip| slip.magnitude())
+    }
+}
+
+/// Flashes and tones without the other one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unpaired {
+    /// Flashes without a tone.
+    pub flashes: u32,
+    /// Tones without a flash.
+    pub tones: u32,
+    /// Flashes that are uncertain, and those whose tone may have come while nobody listened.
+    pub unobserved: u32,
+}
+
+/// Time in which nobody looked or listened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlindTime {
+    /// How often.
+    pub count: usize,
+    /// Altogether.
+    pub total: Nanos,
+    /// The longest.
+    pub worst: Nanos,
+}
+
+impl BlindTime {
+    /// Of these stretches.
+    pub fn of(spans: &[Span]) -> Self {
+        let lengths = || spans.iter().map(Span::length);
+        let worst = lengths().max().unwrap_or(Nanos::ZERO);
+        Self { count: spans.len(), total: lengths().sum(), worst }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            total: self.total + other.total,
+            worst: self.worst.max(other.worst),
+        }
+    }
+}
+
+/// What was found about one playback.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// The flashes with their tones.
+    pub pairs: Vec<Pair>,
+    /// Sound − picture.
+    pub offset: Option<Distribution>,
+    /// How many offsets viewers notice.
+    pub rating: Rating,
+    /// By how much sound − picture grows in a minute.
+    pub drift_per_minute: Option<SignedNanos>,
+    /// How far the playback fell behind wall time.
+    pub slip: Option<Slip>,
+    /// What became of the frames; `None` if no number was read.
+    pub frames: Option<Frames>,
+    /// What has no counterpart.
+    pub unpaired: Unpaired,
+    /// When nobody looked; `None` if the picture was not observed.
+    pub blind_picture: Option<BlindTime>,
+    /// When nobody listened; `None` if the sound was not observed.
+    pub blind_sound: Option<BlindTime>,
+}
+
+/// The beginning of a flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flash {
+    pub(crate) mark: Option<u16>,
+    pub(crate) when: Span,
+}
+
+impl Findings {
+    /// Compares what was observed with the clip.
+    pub fn of(clip: &Clip, observed: &Observed) -> Self {
+        let changes = observed.picture.as_ref().map(|picture| &picture.changes[..]);
+        let flashes = flashes(clip, changes.unwrap_or_default());
+        let tones = observed.sound.as_ref().map(|sound| &sound.tones[..]).unwrap_or_default();
+        let deaf = observed.sound.as_ref().map(|sound| &sound.blind[..]).unwrap_or_default();
+        let frames = observed.picture.as_ref();
+        Self {
+            frames: frames.and_then(|picture| Frames::of(clip, picture, observed.origin)),
+            blind_picture: frames.map(|picture| BlindTime::of(&picture.blind)),
+            blind_sound: observed.sound.as_ref().map(|sound| BlindTime::of(&sound.blind)),
+            ..Self::of_marks(&flashes, tones, deaf, observed.origin)
+        }
+    }
+
+    /// Pairs flashes with tones.
+    pub(crate) fn of_marks(
+        flashes: &[Flash],
+        tones: &[Tone],
+        deaf: &[Span],
+        origin: Moment,
+    ) -> Self {
+        let heard = marks(tones);
+        let mut is_used = vec![false; tones.len()];
+        let mut found = Self::default();
+        let mut sounds = Vec::new();
+        for flash in flashes {
+            let at = flash.when.middle();
+            if flash.when.length() > UNCERTAIN {
+                found.unpaired.unobserved += 1;
+                continue;
+            }
+            let Some(place) = tone_of(flash, &heard, &is_used) else {
+                let is_deaf = deaf.iter().any(|span| span.is_near(at, MARK));
+                found.unpaired.flashes += u32::from(!is_deaf);
+                found.unpaired.unobserved += u32::from(is_deaf);
+                continue;
+            };
+            is_used[place] = true;
+            let offset = SignedNanos::between(tones[place].at, at);
+            sounds.push((flash.mark, tones[place].at));
+            let uncertainty = flash.when.length();
+            found.pairs.push(Pair { mark: flash.mark, at: at - origin, offset, uncertainty });
+        }
+        found.unpaired.tones = is_used.iter().filter(|used| !**used).count() as u32;
+        let offsets = || found.pairs.iter().map(|pair| pair.offset);
+        found.offset = Distribution::of(offsets());
+        found.rating = Rating::of(offsets());
+        found.drift_per_minute = drift(&found.pairs);
+        let seen: Vec<_> = flashes.iter().map(|flash| (flash.mark, flash.when.middle())).collect();
+        found.slip = slip(&seen, &sounds);
+        found
+    }
+}
+
+/// The beginnings of flashes.
+fn flashes(clip: &Clip, changes: &[Change]) -> Vec<Flash> {
+    let mut was_bright = false;
+    let mut found = Vec::new();
+    for change in changes {
+        if change.is_bright && !was_bright {
+            let mark = change.number.and_then(|number| clip.mark_of(number));
+            found.push(Flash { mark, when: change.when });
+        }
+        was_bright = change.is_bright;
+    }
+    found
+}
+
+/// A tone with its mark, if its pitch is clear.
+type Heard = (Option<u16>, Moment);
+
+/// The mark of each tone. The first one belongs to one of the first marks. Each further one is the mark of its
+/// pitch that is nearest to where a player in time would be since then, however far sound and picture
+/// are apart.
+fn marks(tones: &[Tone]) -> Vec<Heard> {
+    let mut last: Option<(u16, Moment)> = None;
+    let mark = |tone: &Tone| {
+        let pitch = u64::from(tone.pitch?);
+        let turn = u64::from(PITCHES);
+        let mark = last.map_or(pitch, |(mark, at)| {
+            let elapsed = tone.at - at + Nanos::from_nanos(MARK.as_nanos() / 2);
+            // The nearest number of whole turns of all pitches, from the mark of this pitch on.
+            let expected = u64::from(mark) + elapsed.div_floor(MARK);
+            (expected + turn / 2).saturating_sub(pitch) / turn * turn + pitch
+        });
+        let mark = u16::try_from(mark).ok()?;
+        last = Some((mark, tone.at));
+        Some(mark)
+    };
+    let marks: Vec<Option<u16>> = tones.iter().map(mark).collect();
+    marks.into_iter().zip(tones).map(|(mark, tone)| (mark, tone.at)).collect()
+}
+
+/// The place of the unused tone that belongs to a flash: that of its mark, or the nearest one if either
+/// mark is unknown.
+fn tone_of(flash: &Flash, heard: &[Heard], is_used: &[bool]) -> Option<usize> {
+    let far = |at: Moment| SignedNanos::between(at, flash.when.middle()).magnitude();
+    let belongs = |(mark, at): &Heard| match (flash.mark, mark) {
+        (Some(flash), Some(tone)) => flash == *tone,
+        _ => far(*at) < Nanos::from_nanos(MARK.as_nanos() / 2),
+    };
+    let candidates = heard.iter().enumerate().filter(|(place, _)| !is_used[*place]);
+    let candidates = candidates.filter(|(_, heard)| belongs(heard));
+    candidates.min_by_key(|(_, (_, at))| far(*at)).map(|(place, _)| place)
+}
+
+/// The slope of the offsets by least squares; `None` for fewer than three.
+fn drift(pairs: &[Pair]) -> Option<SignedNanos> {
+    const MINUTE: f64 = 60.0;
+    if pairs.len() < 3 {
+        return None;
+    }
+    let count = pairs.len() as f64;
+    let points = || pairs.iter().map(|pair| (pair.at.as_secs_f64(), pair.offset.as_f64()));
+    let (x, y) = points().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
+    let (x, y) = (x / count, y / count);
+    let (above, below) = points().fold((0.0, 0.0), |(above, below), point| {
+        (above + (point.0 - x) * (point.1 - y), below + (point.0 - x).powi(2))
+    });
+    (below > 0.0).then(|| SignedNanos::rounded(above / below * MINUTE))
+}
+
+/// How much longer the time between the first and the last mark was than in the clip.
+fn slip(seen: &[(Option<u16>, Moment)], heard: &[(Option<u16>, Moment)]) -> Option<Slip> {
+    let ends = |marks: &[(Option<u16>, Moment)]| {
+        let mut known = marks.iter().filter_map(|(mark, at)| Some(((*mark)?, *at)));
+        let first = known.next()?;
+        let last = known.next_back()?;
+        (last.0 > first.0).then(|| {
+            let over = Clip::mark_time(last.0) - Clip::mark_time(first.0);
+            (SignedNanos::between(last.1, first.1) - SignedNanos::from(over), over)
+        })
+    };
+    let (picture, sound) = (ends(seen), ends(heard));
+    let over = picture.or(sound)?.1;
+    Some(Slip { picture: picture.map(|(slip, _)| slip), sound: sound.map(|(slip, _)| slip), over })
+}

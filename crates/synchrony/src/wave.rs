@@ -1,0 +1,182 @@
+//! A recording of a real room: a microphone and a photodiode in the two channels of a wave file.
+//!
+//! A tone begins where the microphone exceeds a quarter of its loudest sample, a flash where the
+//! photodiode is half as far from its median as it ever is. Both count only after a quiet time. Pitches are
+//! not used: a sound that is more than half a second off is paired with a wrong flash.
+
+use std::io::Read;
+
+use hound::{SampleFormat, WavReader};
+use tactus_model::time::Nanos;
+
+use crate::clip::MARK;
+use crate::findings::{Findings, Flash};
+use crate::observed::{Moment, Span, Tone};
+use crate::tone::Beginnings;
+
+/// The most frames of a recording: 10 minutes at 48 kHz.
+pub const FRAMES_MOST: u32 = 28_800_000;
+
+/// The rates of recordings.
+const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
+
+/// The most channels; only the first two are used.
+const CHANNELS_MOST: u16 = 32;
+
+/// The shares of the greatest deviation at which a tone and a flash begin.
+const TONE: f32 = 0.25;
+const FLASH: f32 = 0.5;
+
+/// A signal whose greatest deviation is less than this has no marks.
+const SILENT: f32 = 0.001;
+
+/// The least marks from which something can be concluded.
+const MARKS_LEAST: usize = 3;
+
+/// Why a recording cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum WaveError {
+    /// It is not a wave file, or it is damaged.
+    #[error("it is not a wave file that can be read: {0}")]
+    Form(#[from] hound::Error),
+    /// The channels.
+    #[error(
+        "it has {0} channels; 2 to {CHANNELS_MOST} are needed: the microphone first, then the photodiode"
+    )]
+    Channels(u16),
+    /// The rate.
+    #[error("its rate is {0} Hz; it must be from {least} to {most} Hz", least = RATES.start(), most = RATES.end())]
+    Rate(u32),
+    /// The length.
+    #[error("it has {0} frames; at most {FRAMES_MOST} are read: 10 minutes at 48 kHz")]
+    Long(u32),
+    /// A channel has no marks.
+    #[error(
+        "the {channel} has {found} marks in it, and at least {MARKS_LEAST} are needed; play a clip of `tactus judge --clip` and record louder"
+    )]
+    Marks {
+        /// `microphone` or `photodiode`.
+        channel: &'static str,
+        /// The marks in it.
+        found: usize,
+    },
+}
+
+/// The samples of both channels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Frames a second.
+    pub rate: u32,
+    /// The first channel.
+    pub microphone: Vec<f32>,
+    /// The second channel.
+    pub photodiode: Vec<f32>,
+}
+
+/// Reads a wave file with samples of 8 to 32 bits, or of floating-point numbers of 32 bits.
+///
+/// # Errors
+/// It is damaged, too long, or has other channels.
+pub fn read(file: impl Read) -> Result<Recording, WaveError> {
+    let reader = WavReader::new(file)?;
+    let spec = reader.spec();
+    if !(2..=CHANNELS_MOST).contains(&spec.channels) {
+        return Err(WaveError::Channels(spec.channels));
+    }
+    if !RATES.contains(&spec.sample_rate) {
+        return Err(WaveError::Rate(spec.sample_rate));
+    }
+    if reader.duration() > FRAMES_MOST {
+        return Err(WaveError::Long(reader.duration()));
+    }
+    let mut recording =
+        Recording { rate: spec.sample_rate, microphone: Vec::new(), photodiode: Vec::new() };
+    let channels = usize::from(spec.channels);
+    match spec.sample_format {
+        SampleFormat::Float => recording.fill(reader.into_samples::<f32>(), channels)?,
+        SampleFormat::Int => {
+            let full = 2_f32.powi(i32::from(spec.bits_per_sample) - 1);
+            let samples = reader.into_samples::<i32>();
+            recording.fill(samples.map(|sample| Ok(sample? as f32 / full)), channels)?;
+        }
+    }
+    Ok(recording)
+}
+
+impl Recording {
+    fn fill(
+        &mut self,
+        samples: impl Iterator<Item = Result<f32, hound::Error>>,
+        channels: usize,
+    ) -> Result<(), hound::Error> {
+        for (place, sample) in samples.enumerate() {
+            let sample = sample?;
+            let sample = if sample.is_finite() { sample } else { 0.0 };
+            match place % channels {
+                0 => self.microphone.push(sample),
+                1 => self.photodiode.push(sample),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&self, position: usize) -> Moment {
+        let nanos = position as u128 * 1_000_000_000 / u128::from(self.rate.max(1));
+        Moment::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Judges the recording.
+    ///
+    /// # Errors
+    /// A channel has too few marks.
+    pub fn findings(&self) -> Result<Findings, WaveError> {
+        let beginnings = |channel, samples: &[f32], share, quiet| {
+            let found = beginnings(samples, share, quiet);
+            let count = found.len();
+            if count < MARKS_LEAST {
+                Err(WaveError::Marks { channel, found: count })
+            } else {
+                Ok(found)
+            }
+        };
+        let flashes = beginnings("photodiode", &self.photodiode, FLASH, self.rate / 3)?;
+        let tones = beginnings("microphone", &self.microphone, TONE, self.rate / 3)?;
+        let first = self.at(flashes[0]);
+        let flash = |position: &usize| {
+            let at = self.at(*position);
+            // The first flash in the recording may be any mark of the clip.
+            let marks = ((at - first) + Nanos::from_nanos(MARK.as_nanos() / 2)).div_floor(MARK);
+            Flash { mark: u16::try_from(marks).ok(), when: Span { from: at, to: at } }
+        };
+        let flashes: Vec<Flash> = flashes.iter().map(flash).collect();
+        let tone = |position: &usize| Tone { at: self.at(*position), pitch: None };
+        let tones: Vec<Tone> = tones.iter().map(tone).collect();
+        Ok(Findings::of_marks(&flashes, &tones, &[], Moment::from_nanos(0)))
+    }
+}
+
+/// Where a signal deviates from its median by this share of its greatest deviation, after `quiet`
+/// samples that do not.
+fn beginnings(samples: &[f32], share: f32, quiet: u32) -> Vec<usize> {
+    let middle = median(samples);
+    let greatest = samples.iter().map(|sample| (sample - middle).abs()).fold(0.0, f32::max);
+    if greatest < SILENT {
+        return Vec::new();
+    }
+    let mut beginnings = Beginnings::new(greatest * share, quiet);
+    let begins = |sample: &f32| beginnings.push(sample - middle);
+    samples.iter().map(begins).enumerate().filter(|(_, begins)| *begins).map(|(at, _)| at).collect()
+}
+
+/// The median of at most 100 000 samples, evenly distributed.
+fn median(samples: &[f32]) -> f32 {
+    const MOST: usize = 100_000;
+    let step = samples.len().div_ceil(MOST).max(1);
+    let mut some: Vec<f32> = samples.iter().copied().step_by(step).collect();
+    let middle = some.len() / 2;
+    if some.is_empty() {
+        return 0.0;
+    }
+    *some.select_nth_unstable_by(middle, f32::total_cmp).1
+}

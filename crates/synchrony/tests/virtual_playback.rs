@@ -1,0 +1,238 @@
+//! Playbacks in virtual time, with planted errors that the findings must show.
+
+use std::io::Cursor;
+
+use proptest::prelude::*;
+use tactus_model::time::Nanos;
+use tactus_synchrony::clip::{Clip, SAMPLE_RATE};
+use tactus_synchrony::observed::{Change, Observed, Picture, Sound, Span, Tone};
+use tactus_synchrony::tone::Tones;
+use tactus_synchrony::{Findings, Moment, Pooled, SignedNanos, wave};
+
+const ORIGIN: Moment = Moment::from_nanos(3_000_000_000_000);
+
+/// A player with planted errors.
+#[derive(Clone, Debug)]
+struct Player {
+    clip: Clip,
+    /// How much later than the picture the sound comes.
+    sound_late: i64,
+    /// How much slower than wall time picture and sound are, in parts per million.
+    slow: f64,
+    /// How much faster than the picture the sound is, in parts per million.
+    sound_fast: f64,
+    /// Frames that are not shown.
+    dropped: Vec<u16>,
+    /// The time between two looks of the photodiode.
+    look: u64,
+}
+
+impl Player {
+    fn of(clip: Clip) -> Self {
+        let dropped = Vec::new();
+        Self { clip, sound_late: 0, slow: 0.0, sound_fast: 0.0, dropped, look: 250_000 }
+    }
+
+    fn at(&self, media: f64, ppm: f64) -> Moment {
+        // Half a second after it was started.
+        ORIGIN + Nanos::from_nanos((500e6 + media * (1.0 + ppm / 1e6)).round() as u64)
+    }
+
+    fn picture(&self) -> Picture {
+        let look = |at: Moment| {
+            let from = at.as_nanos() / self.look * self.look;
+            Span { from: Moment::from_nanos(from), to: Moment::from_nanos(from + self.look) }
+        };
+        let numbers = (0..self.clip.frames() as u16).filter(|n| !self.dropped.contains(n));
+        let change = |number: u16| {
+            let at = self.at(self.clip.time_of(number).as_nanos() as f64, self.slow);
+            Change { when: look(at), number: Some(number), is_bright: self.clip.is_bright(number) }
+        };
+        Picture { changes: numbers.map(change).collect(), blind: Vec::new() }
+    }
+
+    fn sound(&self) -> Sound {
+        let samples: Vec<f32> =
+            (0..self.clip.samples()).map(|place| self.clip.sample(place)).collect();
+        let mut tones = Vec::new();
+        Tones::new(SAMPLE_RATE, 0.05).push(0, &samples, |beginning| {
+            let media = beginning.position as f64 / f64::from(SAMPLE_RATE) * 1e9;
+            let at = self.at(media, self.slow - self.sound_fast).as_nanos();
+            let at = Moment::from_nanos(at.saturating_add_signed(self.sound_late));
+            tones.push(Tone { at, pitch: beginning.pitch });
+        });
+        Sound { tones, blind: Vec::new() }
+    }
+
+    fn findings(&self) -> Findings {
+        let (picture, sound) = (Some(self.picture()), Some(self.sound()));
+        Findings::of(&self.clip, &Observed { origin: ORIGIN, picture, sound })
+    }
+}
+
+fn clip(rate: u16, seconds: u16) -> Clip {
+    Clip { width: 320, height: 180, rate, seconds, shift: SignedNanos::ZERO }
+}
+
+fn median(findings: &Findings) -> i64 {
+    findings.offset.unwrap().median.as_nanos()
+}
+
+#[test]
+fn a_planted_shift_moves_the_offset_by_exactly_as_much() {
+    let player = Player { look: 1000, ..Player::of(clip(25, 20)) };
+    let unshifted = median(&player.findings());
+    assert!(unshifted.abs() <= 500, "{unshifted}");
+    for millis in [-40, -5, 5, 40] {
+        let shift = SignedNanos::from_millis(millis);
+        let clip = Clip { shift, ..player.clip };
+        let findings = Player { clip, ..player.clone() }.findings();
+        assert_eq!(median(&findings) - unshifted, shift.as_nanos());
+        assert_eq!(findings.pairs.len(), 19);
+    }
+}
+
+#[test]
+fn sound_that_is_seconds_late_is_paired_with_its_own_flash() {
+    let late = 1_453_000_000;
+    let findings = Player { sound_late: late, ..Player::of(clip(30, 30)) }.findings();
+    assert!((median(&findings) - late).abs() < 250_000);
+    assert_eq!(findings.rating.unacceptable, findings.pairs.len());
+    for late in [-late, 9_000_000_000] {
+        let findings = Player { sound_late: late, ..Player::of(clip(30, 30)) }.findings();
+        assert!((median(&findings) - late).abs() < 250_000);
+        assert_eq!(findings.pairs.len(), 29);
+    }
+}
+
+#[test]
+fn a_slow_player_slips_and_a_fast_sound_drifts() {
+    let slow = Player { slow: 1000.0, ..Player::of(clip(25, 61)) }.findings();
+    let slip = slow.slip.unwrap();
+    assert_eq!(slip.over, Nanos::from_secs(59));
+    // 59 s at 1000 parts per million; both stay together.
+    for slip in [slip.picture.unwrap(), slip.sound.unwrap()] {
+        assert!((slip.as_nanos() - 59_000_000).abs() < 500_000, "{slip}");
+    }
+    assert!(slow.drift_per_minute.unwrap().magnitude() < Nanos::from_micros(100));
+    let drifting = Player { sound_fast: 200.0, ..Player::of(clip(25, 61)) }.findings();
+    let drift = drifting.drift_per_minute.unwrap().as_nanos();
+    assert!((drift + 12_000_000).abs() < 200_000, "{drift}");
+}
+
+#[test]
+fn dropped_frames_are_counted_and_flashes_survive() {
+    let player = Player { dropped: vec![30, 31, 77, 120], ..Player::of(clip(25, 10)) };
+    let findings = player.findings();
+    let frames = findings.frames.as_ref().unwrap();
+    assert_eq!((frames.intended, frames.shown, frames.dropped), (250, 246, 4));
+    assert_eq!(frames.repeated, 4);
+    assert_eq!(findings.pairs.len(), 9);
+    let pooled = Pooled::of(&[&findings, &findings]);
+    assert_eq!((pooled.playbacks, pooled.frames.unwrap().dropped), (2, 8));
+    assert_eq!(pooled.offset.unwrap().count, 18);
+}
+
+#[test]
+fn a_missing_half_leaves_the_other() {
+    let player = Player::of(clip(25, 10));
+    let seen = Observed { origin: ORIGIN, picture: Some(player.picture()), sound: None };
+    let findings = Findings::of(&player.clip, &seen);
+    assert_eq!((findings.offset, findings.blind_sound), (None, None));
+    assert_eq!(findings.frames.unwrap().shown, 250);
+    assert!(findings.slip.unwrap().picture.is_some());
+    let heard = Observed { origin: ORIGIN, picture: None, sound: Some(player.sound()) };
+    let findings = Findings::of(&player.clip, &heard);
+    assert_eq!((findings.offset, findings.frames), (None, None));
+    assert_eq!(findings.unpaired.tones, 9);
+}
+
+#[test]
+fn a_tone_that_nobody_heard_is_unobserved() {
+    let player = Player::of(clip(25, 10));
+    let mut sound = player.sound();
+    let lost = sound.tones.remove(4);
+    let picture = Some(player.picture());
+    let observed =
+        Observed { origin: ORIGIN, picture: picture.clone(), sound: Some(sound.clone()) };
+    let unpaired = Findings::of(&player.clip, &observed).unpaired;
+    assert_eq!((unpaired.flashes, unpaired.unobserved), (1, 0));
+    sound.blind.push(Span { from: lost.at, to: lost.at + Nanos::from_millis(20) });
+    let observed = Observed { origin: ORIGIN, picture, sound: Some(sound) };
+    let unpaired = Findings::of(&player.clip, &observed).unpaired;
+    assert_eq!((unpaired.flashes, unpaired.unobserved), (0, 1));
+}
+
+/// A recording of a room in which the sound is late by so many samples.
+fn recording(late: usize, channels: u16) -> Vec<u8> {
+    let clip = clip(25, 12);
+    let rate = SAMPLE_RATE;
+    let spec = hound::WavSpec {
+        channels,
+        sample_rate: rate,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
+    let mut file = Cursor::new(Vec::new());
+    let mut writer = hound::WavWriter::new(&mut file, spec).unwrap();
+    for position in 0..clip.samples() {
+        let heard = position.checked_sub(late as u32).map_or(0.0, |position| clip.sample(position));
+        let number = position / (rate / u32::from(clip.rate));
+        // A dark screen is not black, and a sound card adds a constant.
+        let light = if clip.is_bright(number as u16) { 0.4 } else { 0.1 } - 0.3;
+        for sample in [heard, light].iter().chain([&0.0; 8]).take(channels.into()) {
+            writer.write_sample((sample * 32_000.0) as i16).unwrap();
+        }
+    }
+    writer.finalize().unwrap();
+    file.into_inner()
+}
+
+#[test]
+fn a_recording_of_a_room_is_judged() {
+    for late in [0, 96, 4800] {
+        let findings = wave::read(&recording(late, 2)[..]).unwrap().findings().unwrap();
+        assert_eq!(findings.pairs.len(), 11);
+        let off = median(&findings) - late as i64 * 1_000_000_000 / i64::from(SAMPLE_RATE);
+        assert!(off.abs() < 30_000, "{off}");
+        assert_eq!(findings.slip.unwrap().over, Nanos::from_secs(10));
+    }
+}
+
+#[test]
+fn what_is_no_recording_of_marks_is_refused() {
+    let read = |bytes: &[u8]| wave::read(bytes).map_err(|error| error.to_string());
+    assert!(read(b"RIFF").unwrap_err().starts_with("it is not a wave file"));
+    assert!(read(&recording(0, 1)).unwrap_err().starts_with("it has 1 channels"));
+    let whole = recording(0, 2);
+    assert!(read(&whole[..whole.len() / 2]).unwrap_err().starts_with("it is not a wave file"));
+    let silent = wave::Recording { rate: 8000, microphone: vec![0.0; 80], photodiode: vec![] };
+    let error = silent.findings().unwrap_err().to_string();
+    assert!(error.starts_with("the photodiode has 0 marks"), "{error}");
+}
+
+proptest! {
+    /// Whatever the clip, the looks and the errors are, the median is right within half a look and a
+    /// sample, and every frame is accounted for.
+    #[test]
+    fn planted_errors_are_found(
+        rate in prop::sample::select(vec![24_u16, 25, 30, 50, 60]),
+        late in -3_000_000_000_i64..3_000_000_000,
+        look in 1_000_u64..1_000_000,
+        slow in -500.0_f64..500.0,
+        dropped in prop::collection::vec(0_u16..200, 0..20),
+    ) {
+        // Flashes whose first frame is dropped are late: this property is about the others.
+        let clip = clip(rate, 9);
+        let dropped: Vec<u16> =
+            dropped.into_iter().filter(|number| !number.is_multiple_of(rate)).collect();
+        let player = Player { sound_late: late, look, slow, dropped, ..Player::of(clip) };
+        let findings = player.findings();
+        prop_assert!(!findings.pairs.is_empty());
+        let off = (median(&findings) - late).abs();
+        prop_assert!(off <= look as i64 / 2 + 21_000, "{off}");
+        let frames = findings.frames.unwrap();
+        let sum = frames.shown + frames.dropped + frames.unobserved + frames.outside;
+        prop_assert_eq!(frames.intended, sum);
+    }
+}
