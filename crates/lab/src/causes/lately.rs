@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use tactus_explain::{Origin, ProbeTask};
 use tactus_model::live::Batch;
-use tactus_model::probe::SleepMethod;
 use tactus_model::recording::ThreadId;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -12,7 +11,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 /// The samples of the last second of each task.
 #[derive(Clone, Debug)]
 pub struct Lately {
-    sleep: SleepMethod,
+    origin: Origin,
     opened: Instant<Monotonic>,
     tasks: Vec<(ThreadId, VecDeque<Sample>)>,
 }
@@ -27,9 +26,9 @@ const AFTERMATH: Nanos = Nanos::from_millis(20);
 
 impl Lately {
     /// Begins without samples, for tasks with these threads.
-    pub fn new(sleep: SleepMethod, opened: Instant<Monotonic>, threads: &[ThreadId]) -> Self {
+    pub fn new(origin: Origin, opened: Instant<Monotonic>, threads: &[ThreadId]) -> Self {
         let tasks = threads.iter().map(|thread| (*thread, VecDeque::new())).collect();
-        Self { sleep, opened, tasks }
+        Self { origin, opened, tasks }
     }
 
     /// Adds the samples of a batch.
@@ -46,14 +45,13 @@ impl Lately {
     /// later than `threshold`.
     pub fn late(&mut self, now: Instant<Monotonic>, threshold: Nanos) -> Option<Vec<ProbeTask>> {
         let until = (now - self.opened) - AFTERMATH;
-        let (sleep, opened) = (self.sleep, self.opened);
+        let (origin, opened) = (self.origin, self.opened);
         let tasks: Vec<ProbeTask> = (0..)
             .zip(&mut self.tasks)
             .map(|(task, (thread, kept))| {
                 let ripe = kept.partition_point(|sample| sample.came <= until);
                 let samples = kept.drain(..ripe).collect();
-                let origin = Origin::Due(sleep);
-                ProbeTask { task, thread: *thread, origin, opened, samples }
+                ProbeTask { task, thread: *thread, origin, opened, samples, receiver: None }
             })
             .collect();
         let mut samples = tasks.iter().flat_map(|task| &task.samples);
@@ -63,6 +61,8 @@ impl Lately {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::probe::SleepMethod;
+
     use super::*;
 
     fn batch(milliseconds: std::ops::Range<u64>, late: u64) -> Batch {
@@ -74,7 +74,8 @@ mod tests {
     }
 
     fn lately() -> Lately {
-        Lately::new(SleepMethod::Nanosleep, Instant::from_nanos(5), &[ThreadId::default()])
+        let origin = Origin::Due(SleepMethod::Nanosleep);
+        Lately::new(origin, Instant::from_nanos(5), &[ThreadId::default()])
     }
 
     fn at(milliseconds: u64) -> Instant<Monotonic> {

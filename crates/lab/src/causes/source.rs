@@ -176,7 +176,8 @@ mod tests {
             // More than a pipe holds.
             let samples = vec![Sample::default(); 100_000];
             let (origin, opened) = (Origin::Ready, Instant::from_nanos(0));
-            let task = ProbeTask { task: 0, thread: ThreadId(1), origin, opened, samples };
+            let task =
+                ProbeTask { task: 0, thread: ThreadId(1), origin, opened, samples, receiver: None };
             assert!(causes.is_free());
             causes.request(vec![task], Nanos::ZERO);
             assert!(!causes.is_free() && causes.events().is_empty());
