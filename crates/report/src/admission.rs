@@ -67,7 +67,7 @@ fn headline(plan: &Plan, admission: &Admission) -> String {
         Policy::Deadline => "deadline",
     };
     let verb = if plan.tasks.len() == 1 { "uses" } else { "use" };
-    let used = share(admission.utilisation);
+    let used = format::percent(admission.utilisation);
     match (admission.admitted, admission.decisive()) {
         (true, _) => format!(
             "admitted: {tasks} {verb} {used} of {cpus} under {policy}, and every deadline is met"
@@ -108,7 +108,8 @@ fn columns(plan: &Plan, admission: &Admission) -> Vec<Column> {
             Entry::optional(priority)
         })
         .dispensable(5),
-        Column::of("used", rows, |row| Entry::text(share(row.utilisation))).dispensable(2),
+        Column::of("used", rows, |row| Entry::text(format::percent(row.utilisation)))
+            .dispensable(2),
     ];
     if plan.cpus > 1 {
         let cpu = |row: &TaskAnswer| Entry::optional(row.cpu.map(|cpu| cpu.to_string()));
@@ -298,11 +299,6 @@ fn cells(
         });
     }
     marks
-}
-
-fn share(share: f64) -> String {
-    let text = format!("{:.2}", share * 100.0);
-    format!("{}{}%", text.trim_end_matches('0').trim_end_matches('.'), format::THIN_SPACE)
 }
 
 /// Writes the answer as a page with a drawing of the worst window.

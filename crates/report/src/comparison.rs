@@ -179,7 +179,5 @@ pub(crate) fn differences(difference: &Difference) -> String {
 
 /// A difference of durations with its sign.
 pub(crate) fn signed(nanos: f64) -> String {
-    let sign = if nanos < 0.0 { '−' } else { '+' };
-    // The cast saturates; no difference of durations is out of range.
-    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
+    format::signed(nanos.round(), |nanos| format::latency(format::rounded_nanos(nanos)))
 }

@@ -108,8 +108,7 @@ fn range(seeds: &Seeds) -> Entry {
 
 fn change(figure: &FigureComparison) -> String {
     match figure.change() {
-        Some(change) if (change * 1000.0).round() == 0.0 => "0".to_owned(),
-        Some(change) => format!("{:+.1}%", change * 100.0),
+        Some(change) => format::signed_percent(change),
         None => String::new(),
     }
 }
@@ -264,8 +263,8 @@ mod tests {
             "no difference found, p = 0.610",
             "pagefault: not compared: the guest ended before its cell did",
             "Fail: debian-cloud:slub_debug=FZP differs from debian-cloud.",
-            "Greater: operation of the load under syscall (+22.0%); p99 under syscall (+179.3%).",
-            "Less: interrupts under idle (-66.7%).",
+            "Greater: operation of the load under syscall (+22.0\u{202f}%); p99 under syscall (+179.3\u{202f}%).",
+            "Less: interrupts under idle (−66.7\u{202f}%).",
         ] {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }

@@ -25,6 +25,7 @@ mod reproduction;
 mod reserve;
 mod summary;
 pub mod svg;
+mod synchrony;
 mod table;
 mod tail;
 mod until;
@@ -63,6 +64,7 @@ pub use pipeline::{Modelled, pipeline_page, pipeline_text};
 pub use purpose::purposes_text;
 pub use reproduction::{Measured, papers_table, reproduction_page, reproduction_text};
 pub use reserve::{reserve_page, reserve_text};
+pub use synchrony::{room_page, room_text, synchrony_page, synchrony_text};
 pub use table::{
     TableForm, TableOptions, cells_file, cells_table, comparison_file, lines, paragraph,
     plan_table, run_details, runs_table,

@@ -127,10 +127,9 @@ fn sentences(thread: &ThreadNeed) -> Vec<String> {
 /// What the limit and the cushion are.
 fn limit(demand: &Demand) -> Option<String> {
     let limit = demand.limit?;
-    let percent = |share: f64| format!("{:.0}{}%", share * 100.0, format::THIN_SPACE);
     let covers = format!(
         "With {} confidence, {} of jobs use at most {}.",
-        percent(limit.confidence),
+        format::percentile(limit.confidence),
         share_of_jobs(limit.quantile),
         format::latency(limit.value)
     );
@@ -143,17 +142,15 @@ fn limit(demand: &Demand) -> Option<String> {
     });
     let cushion = format!(
         " The reserve adds a cushion of {} ({}).",
-        percent(demand.asked.cushion),
+        format::percentile(demand.asked.cushion),
         format::latency(demand.cushion)
     );
     Some(covers + &short.unwrap_or_default() + &cushion)
 }
 
-/// A share of jobs with as many digits as it needs.
+/// A share of jobs with up to three decimals.
 fn share_of_jobs(share: f64) -> String {
-    let digits = format!("{:.3}", share * 100.0);
-    let digits = digits.trim_end_matches('0').trim_end_matches('.');
-    format!("{digits}{}%", format::THIN_SPACE)
+    format::percentile((share * 1e5).round() / 1e5)
 }
 
 /// What bursts cost, and what a program that buffers needs.

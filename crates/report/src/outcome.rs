@@ -165,18 +165,23 @@ fn of_operations(run: &Run, results: &[CellResult<'_>]) -> Option<String> {
     let refused = refused(results).map_or_else(String::new, |refused| format!("{refused} "));
     if rows.len() == 1 {
         let operation = least.operation()?;
-        let typical = costs::cost(least.cost.typical_ns);
+        let typical = format::fine_latency(least.cost.typical_ns);
         let p99 = least.cost.p99_ns.map_or_else(String::new, |p99| {
             format!(
                 "; 99{}% of the samples took at most {} each",
                 format::THIN_SPACE,
-                costs::cost(p99)
+                format::fine_latency(p99)
             )
         });
         return Some(format!("{refused}A {} of {operation} costs {typical}{p99}.", least.unit));
     }
     let named = |row: &CostRow| {
-        format!("{} ({}, a {})", costs::cost(row.cost.typical_ns), costs::name(run, row), row.unit)
+        format!(
+            "{} ({}, a {})",
+            format::fine_latency(row.cost.typical_ns),
+            costs::name(run, row),
+            row.unit
+        )
     };
     Some(format!("{refused}Operations cost from {} to {}.", named(least), named(most)))
 }

@@ -4,11 +4,12 @@ mod sentences;
 
 use askama::Template;
 use tactus_model::time::Nanos;
-use tactus_pipeline::{Comparison, Effect, Estimate, Graph, PartFigures, Prediction};
+use tactus_model::warning::Warning;
+use tactus_pipeline::{Comparison, Effect, Estimate, Graph, PartFigures, Parts, Prediction};
 use tactus_stats::PercentileAxis;
 
 use self::sentences::{causes, findings, notes};
-use crate::format::{self, THIN_SPACE};
+use crate::format::{self, percent, signed_percent};
 use crate::page::ReportError;
 use crate::page::frame::{Frame, written};
 use crate::page::view::Table;
@@ -28,7 +29,7 @@ pub struct Modelled<'m> {
     /// The real pipeline beside it, if it has run.
     pub comparison: Option<&'m Comparison>,
     /// What limits the prediction.
-    pub warnings: &'m [String],
+    pub warnings: &'m [Warning],
 }
 
 /// Writes a prediction: the time of a frame, its parts, and what each would bring.
@@ -108,7 +109,7 @@ fn sections(modelled: &Modelled<'_>) -> Vec<Section> {
         },
         Section {
             heading: "Parts of a frame",
-            about: "The quantiles of parts do not add up to those of frames; their shares of the frames near p99 do.",
+            about: "The quantiles of parts do not add up to those of frames; their shares of the frames near p99 do, with the waits for busy processes.",
             columns: parts(modelled),
         },
         Section {
@@ -121,15 +122,6 @@ fn sections(modelled: &Modelled<'_>) -> Vec<Section> {
 
 fn latency(time: Nanos) -> String {
     format::latency(time)
-}
-
-fn percent(share: f64) -> String {
-    // As parts of a million, since a chance of 1 in 10 000 is more than nothing.
-    format::share((share * 1e6).round() as u64, 1_000_000)
-}
-
-fn signed(share: f64) -> String {
-    format!("{:+.1}{THIN_SPACE}%", share * 100.0)
 }
 
 fn interval(estimate: &Estimate) -> Entry {
@@ -165,47 +157,76 @@ fn quantiles(modelled: &Modelled<'_>) -> Vec<Column> {
         .meaning("of the measured value, over its rounds")
         .dispensable(1),
         Column::of("error", &rows, |row| {
-            Entry::optional(compared(row).map(|one| signed(one.error)))
+            Entry::optional(compared(row).map(|one| signed_percent(one.error)))
         })
         .meaning("predicted less measured, as a share of the measured value"),
     ]);
     columns
 }
 
+/// A row of the table of parts.
+struct PartRow<'p> {
+    name: &'p str,
+    /// `None` for waits, which are no part.
+    figures: Option<&'p PartFigures>,
+    of_p99: Nanos,
+}
+
+/// The parts, and after those the waits of data, if there are any.
+fn part_rows(parts: &Parts, has_waits: bool) -> Vec<PartRow<'_>> {
+    let rows = parts.parts.iter().map(|part| PartRow {
+        name: &part.name,
+        figures: Some(part),
+        of_p99: part.of_p99,
+    });
+    let [_, of_p99] = parts.waiting;
+    let waits = PartRow { name: "waiting for a busy process", figures: None, of_p99 };
+    rows.chain(has_waits.then_some(waits)).collect()
+}
+
 fn parts(modelled: &Modelled<'_>) -> Vec<Column> {
-    let predicted = &modelled.prediction.parts.parts;
-    let names = Column::names("part", predicted, |row| Entry::text(row.name.clone()));
+    let predicted = &modelled.prediction.parts;
+    let measured = modelled.comparison.map(|comparison| &comparison.parts);
+    let mut both = std::iter::once(predicted).chain(measured);
+    let has_waits = both.any(|parts| parts.waiting[1] > Nanos::ZERO);
+    let rows = part_rows(predicted, has_waits);
+    let names = Column::names("part", &rows, |row| Entry::text(row.name));
     let mut columns = vec![names];
-    columns.extend(figures("predicted", predicted));
-    if let Some(comparison) = modelled.comparison {
-        columns.extend(figures("measured", &comparison.parts.parts));
+    columns.extend(figures("predicted", &rows));
+    if let Some(measured) = measured {
+        columns.extend(figures("measured", &part_rows(measured, has_waits)));
     }
     columns
 }
 
 /// The figures of parts, below a heading of their own.
-fn figures(group: &'static str, rows: &[PartFigures]) -> impl Iterator<Item = Column> {
-    let of = |name, of: fn(&PartFigures) -> Nanos| {
-        Column::of(name, rows, move |row| Entry::latency(Some(of(row)))).grouped(group)
+fn figures(group: &'static str, rows: &[PartRow<'_>]) -> impl Iterator<Item = Column> {
+    let of = |name, of: fn(&PartFigures) -> Option<Nanos>| {
+        Column::of(name, rows, move |row| Entry::latency(row.figures.and_then(of))).grouped(group)
     };
-    let shares = of("of p99", |row| row.of_p99);
     [
-        of("p50", |row| row.median),
-        of("p99", |row| row.p99),
-        of("max", |row| row.max).dispensable(2),
-        shares.meaning("mean share of the frames near p99").dispensable(1),
+        of("p50", |row| (row.count > 0).then_some(row.median)),
+        of("p99", |row| row.p99).meaning("of at least 100 occurrences"),
+        of("max", |row| (row.count > 0).then_some(row.max)).dispensable(2),
+        Column::of("of p99", rows, |row| Entry::latency(Some(row.of_p99)))
+            .grouped(group)
+            .meaning("mean share of the frames near p99")
+            .dispensable(1),
     ]
     .into_iter()
 }
 
 fn improvements(prediction: &Prediction) -> Vec<Column> {
     let rows = &prediction.improvements;
+    // Of too few samples, neither this nor that of the frames as they are is known.
+    let has_p99 = prediction.quantile(0.99).is_some();
     let columns_of = |group: &'static str, of: fn(&tactus_pipeline::Improvement) -> &Effect| {
         [
             Column::of("p50", rows, |row| Entry::latency(Some(of(row).median)))
                 .grouped(group)
                 .dispensable(1),
-            Column::of("p99", rows, |row| Entry::latency(Some(of(row).p99))).grouped(group),
+            Column::of("p99", rows, |row| Entry::latency(has_p99.then(|| of(row).p99)))
+                .grouped(group),
             Column::of("misses", rows, |row| {
                 Entry::number(percent(of(row).miss), (of(row).miss * 1e6) as u64)
             })
@@ -298,7 +319,12 @@ mod tests {
         let graph = graph();
         let prediction = prediction(&graph);
         let comparison = comparison(&graph, &prediction);
-        let warnings = ["<b> is bold".to_owned()];
+        let warnings = [Warning {
+            name: "<b>",
+            fact: "bold".to_owned(),
+            effect: "None.".to_owned(),
+            fix: None,
+        }];
         let modelled = Modelled {
             graph: &graph,
             prediction: &prediction,
@@ -307,6 +333,6 @@ mod tests {
         };
         let page = pipeline_page(&modelled).unwrap();
         assert_eq!(page.matches("<svg").count(), 1);
-        assert!(page.contains("&#60;b&#62; is bold"));
+        assert!(page.contains("warning: &#60;b&#62;: bold. None."));
     }
 }

@@ -28,6 +28,12 @@ pub struct Claim {
     /// The features it needs, which a guest may lack.
     #[serde(default, skip_serializing)]
     pub needs: Vec<Need>,
+    /// The same figure without the load, for a claim about what a load does.
+    ///
+    /// A busy machine may do the same without it. So the claim is decided only if this figure does
+    /// not meet the condition, and those of the claim are above it in every round.
+    #[serde(default, skip_serializing)]
+    pub without: Option<FigureOf>,
     /// The condition on the figures.
     #[serde(skip_serializing)]
     pub holds: Holds,
@@ -291,7 +297,12 @@ pub(super) fn judge_each<'a>(
     };
     let (outcome, here) = match here {
         Err(reason) => (Outcome::NotTestable { reason }, Vec::new()),
-        Ok(here) if holds(&here) => (Outcome::Held, here),
+        Ok(here) if holds(&here) => {
+            match studies.and_then(|studies| not_by_the_load(claim, part, studies)) {
+                Some(reason) => (Outcome::NotTestable { reason }, Vec::new()),
+                None => (Outcome::Held, here),
+            }
+        }
         Ok(here) => (Outcome::NotHeld, here),
     };
     let ratio = claim
@@ -308,12 +319,53 @@ pub(super) fn judge_each<'a>(
     Judged { claim, outcome, figures: figures.collect(), differences, ratio }
 }
 
+/// Why the figures of a claim about a load, which hold, do not show what the load does; `None` if they
+/// do, or if the claim is not about a load.
+fn not_by_the_load(claim: &Claim, part: &Part, studies: &[&StudyRun<'_>]) -> Option<String> {
+    let without = claim.without.as_ref()?;
+    let figures = claim.holds.figures();
+    figures.into_iter().zip(studies).find_map(|(figure, study)| {
+        let base = match measured(without, claim, part, study) {
+            Ok(base) => base,
+            Err(reason) => {
+                return Some(format!("cannot be judged without {}: {reason}", without.cell));
+            }
+        };
+        let loaded = measured(figure, claim, part, study).ok()?;
+        let rounds = rounds_apart(part, (figure, study), (without, study));
+        let is_worse = match rounds.as_slice() {
+            [] => loaded > base,
+            rounds => rounds.iter().all(|apart| *apart > 0.0),
+        };
+        let is_same = !is_worse || claim.holds.of(&[base], &[]);
+        is_same.then(|| {
+            let written = |value| figure.statistic.written(Some(value));
+            format!(
+                "cannot be judged: {} already without the load ({}), {} with it ({})",
+                written(base),
+                without.cell,
+                written(loaded),
+                figure.cell
+            )
+        })
+    })
+}
+
 /// The difference of the figures in each round, for a claim about differences.
 fn differences(holds: &Holds, part: &Part, studies: Option<&[&StudyRun<'_>]>) -> Vec<f64> {
     let (Holds::Difference { figure, from, .. }, Some([of_figure, of_from])) = (holds, studies)
     else {
         return Vec::new();
     };
+    rounds_apart(part, (figure, of_figure), (from, of_from))
+}
+
+/// The difference of two figures, each on its machine, in each round that has both.
+fn rounds_apart(
+    part: &Part,
+    (figure, of_figure): (&FigureOf, &StudyRun<'_>),
+    (from, of_from): (&FigureOf, &StudyRun<'_>),
+) -> Vec<f64> {
     let in_round = |figure: &FigureOf, study: &StudyRun<'_>, round: usize| {
         let transfers = part.table(&figure.table)?.transfers;
         study.measured.figure_in(round, figure.measure, transfers, &figure.cell, figure.statistic)

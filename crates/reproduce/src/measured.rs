@@ -318,11 +318,12 @@ impl Measured {
         let Some(cost) = CostSummary::of(probe, measurements, None) else { return };
         let moved = probe.moved();
         let rate = moved.and_then(|moved| cost.bytes_per_second(moved));
-        // All that was not idle, if that was counted.
-        let cpu = cost.used_ns.or(cost.cpu_ns);
+        // All that was not idle, if that was counted; if counting was disturbed, there is no figure.
+        let used = cost.credible_used_ns();
+        let cpu = if cost.used_ns.is_some() { used } else { cost.cpu_ns };
         let per_megabyte = cpu.zip(moved).map(|(cpu, moved)| cpu / moved.get() as f64 * 1e6);
         let share = match cost.used_ns {
-            Some(used) => Some(used / cost.mean_ns),
+            Some(_) => used.map(|used| used / cost.mean_ns),
             None => cost.cpu_ns.map(|cpu| cpu / cost.typical_ns),
         };
         let hop = probe.operation.has_partner().then_some(cost.typical_ns / 2.0);

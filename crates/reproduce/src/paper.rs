@@ -388,7 +388,7 @@ impl Part {
             }
         }
         for claim in &self.claims {
-            for figure in claim.holds.figures() {
+            for figure in claim.holds.figures().into_iter().chain(&claim.without) {
                 let published = self.published(figure)?;
                 if published.is_none() && claim.holds.needs_published() {
                     return Err(format!("{} has no number for a claim about it", figure.table));

@@ -89,7 +89,7 @@ mod tests {
         let part = |name: &str| PartFigures {
             name: name.to_owned(),
             median: Nanos::from_millis(2),
-            p99: Nanos::from_millis(9),
+            p99: Some(Nanos::from_millis(9)),
             ..PartFigures::default()
         };
         Prediction {

@@ -12,7 +12,7 @@ use tactus_stats::LatencyHistogram;
 
 use super::*;
 use crate::claim::{Claim, Holds};
-use crate::paper::Paper;
+use crate::paper::{FigureOf, Paper};
 
 #[test]
 fn every_shipped_paper_is_valid_and_has_its_file_name() {
@@ -225,6 +225,41 @@ fn a_difference_holds_only_if_it_does_in_every_round() {
         assert_eq!(judged.outcome, expected);
         assert_eq!(judged.differences.len(), 2);
     }
+}
+
+#[test]
+fn a_claim_about_a_load_needs_the_same_without_it() {
+    let at_least =
+        format!("kind = \"at-least\"\nlimit = 50000.0\nfigures = [{}]", figure("busy", "max"));
+    let mut paper = paper("", &at_least);
+    let Holds::AtLeast { figures, .. } = &paper.parts[0].claims[0].holds else { panic!() };
+    paper.parts[0].claims[0].without =
+        Some(FigureOf { cell: "idle".to_owned(), ..figures[0].clone() });
+    let (facts, run) = (facts(), RunId::new("run"));
+    let judged = |rounds: [(u64, u64); 3]| {
+        let round = |(idle, busy)| {
+            measured(&[("idle", lengths(200, 5, idle)), ("busy", lengths(200, 6, busy))])
+        };
+        let pooled = |of: fn(&(u64, u64)) -> u64| rounds.iter().map(of).max().unwrap();
+        let measured = round((pooled(|round| round.0), pooled(|round| round.1)));
+        let measured = measured.with_rounds(rounds.map(round).into());
+        let runs = [vec![StudyRun { run: &run, guest: None, facts: &facts, measured }]];
+        let judged = &reproduce(&paper, &runs).parts[0].claims[0];
+        (judged.outcome.word(), judged.grounds().replace('\u{202f}', " "))
+    };
+    assert_eq!(judged([(10, 60), (11, 70), (12, 80)]).0, "held");
+    assert_eq!(judged([(10, 20), (11, 30), (12, 40)]).0, "not held");
+    // The idle cell is beyond the limit too, or worse in a round.
+    for rounds in [[(54, 56), (51, 55), (50, 51)], [(10, 60), (40, 30), (12, 80)]] {
+        let (outcome, grounds) = judged(rounds);
+        assert_eq!(outcome, "not testable");
+        assert!(grounds.starts_with("Cannot be judged: "), "{grounds}");
+    }
+    let (_, grounds) = judged([(54, 56), (51, 55), (50, 51)]);
+    assert_eq!(
+        grounds,
+        "Cannot be judged: 54.0 µs already without the load (idle), 56.0 µs with it (busy)."
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tactus_model::format;
 use tactus_model::result::{ClockFindings, ClockOrder};
 use tactus_model::time::Nanos;
-use tactus_stats::costs::{CostRow, RunCosts};
+use tactus_stats::costs::CostRow;
 
 use crate::table::column::{Column, Entry};
 
@@ -41,25 +41,6 @@ fn order(order: Option<ClockOrder>) -> String {
         Some(order) if order.earlier == 0 => "never".to_owned(),
         Some(order) => format::share(order.earlier, order.compared),
     }
-}
-
-/// A warning for each clock that ran backwards, by the row's `name`.
-pub(super) fn warnings(costs: &RunCosts, name: impl Fn(&CostRow) -> String) -> Vec<String> {
-    let rows = costs.rows.iter().filter_map(|row| Some((row, row.cost.clock.as_ref()?)));
-    let late = rows.filter(|(_, clock)| !clock.is_in_order());
-    late.map(|(row, clock)| {
-        let across = clock.across_cpus.unwrap_or_default();
-        let by = clock.on_one_cpu.earlier_max.max(across.earlier_max);
-        format!(
-            "warning: {} ran backwards by up to {}, {} times in {} comparisons. Durations measured by \
-             it can be negative. fix: use CLOCK_MONOTONIC.",
-            name(row),
-            format::latency(by),
-            format::count(clock.on_one_cpu.earlier + across.earlier),
-            format::count(clock.on_one_cpu.compared + across.compared),
-        )
-    })
-    .collect()
 }
 
 #[cfg(test)]

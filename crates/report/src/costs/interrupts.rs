@@ -1,11 +1,12 @@
 //! What clock interrupts cost: by themselves, and with their effect on the caches.
 
-use tactus_model::format::{THIN_SPACE, count};
+use tactus_model::format::{THIN_SPACE, count, fine_latency, signed};
+use tactus_model::label::condition_labels;
 use tactus_model::run::Run;
 use tactus_stats::costs::RunCosts;
 use tactus_stats::interrupt_cost::{InterruptCost, SortRate};
 
-use super::{axes, cost, entry, percent};
+use super::table::{entry, relative};
 use crate::table::column::{Column, Entry};
 
 pub(super) const HEADING: &str = "Clock interrupts, by the slowdown of sorts";
@@ -17,14 +18,16 @@ pub(super) fn columns(run: &Run, costs: &[InterruptCost]) -> Vec<Column> {
         Column::of("interrupts/s", costs, |row| Entry::text(span(row)))
             .meaning("the lowest and the highest rate that the CPU had, by the kernel's counter"),
         Column::of("slowdown", costs, |row| {
-            Entry::optional(row.rates.last().map(|rate| percent(rate.slowdown.max(0.0))))
+            Entry::optional(row.rates.last().map(|rate| relative(rate.slowdown.max(0.0))))
         })
         .meaning("at the highest rate, against none"),
         Column::of("one costs", costs, |row| entry(row.cost_ns.max(0.0)))
             .meaning("CPU time that an interrupt takes from the sort, from all rates"),
         Column::of("95 % interval", costs, |row| {
             Entry::optional(
-                row.interval.map(|[low, high]| format!("{} – {}", signed(low), signed(high))),
+                row.interval
+                    .map(|ends| ends.map(|end| signed(end, fine_latency)))
+                    .map(|[low, high]| format!("{low} – {high}")),
             )
         })
         .meaning("over rounds and blocks of time")
@@ -32,18 +35,10 @@ pub(super) fn columns(run: &Run, costs: &[InterruptCost]) -> Vec<Column> {
         Column::of("by two rates", costs, |row| entry(row.two_rate_ns.max(0.0)))
             .meaning("the same from the lowest and the highest rate alone")
             .dispensable(2),
-        Column::of("misfit", costs, |row| Entry::text(percent(row.misfit)))
+        Column::of("misfit", costs, |row| Entry::text(relative(row.misfit)))
             .meaning("the greatest distance of a rate from the line through all")
             .dispensable(3),
     ]
-}
-
-/// A cost, which can be below zero by chance.
-fn signed(nanos: f64) -> String {
-    match nanos < 0.0 {
-        true => format!("−{}", cost(-nanos)),
-        false => cost(nanos),
-    }
 }
 
 fn name(run: &Run, row: &InterruptCost) -> String {
@@ -52,7 +47,8 @@ fn name(run: &Run, row: &InterruptCost) -> String {
         parts.push(format!("{} copies", row.tasks_per_cpu));
     }
     let first = row.rates.first().and_then(|rate| run.header.plan.cells.get(rate.cell));
-    parts.extend(first.map(|cell| axes(run, cell)).unwrap_or_default());
+    let conditions = |cell| condition_labels(&run.header.plan.cells, cell);
+    parts.extend(first.map(conditions).unwrap_or_default());
     parts.join(", ")
 }
 
@@ -72,13 +68,13 @@ pub(super) fn finding(costs: &RunCosts) -> Option<String> {
             "No effect of additional clock interrupts on sorts of {size} numbers was found."
         ));
     }
-    let total = cost(most.cost_ns);
+    let total = fine_latency(most.cost_ns);
     let sentence = format!("A clock interrupt costs a sort of {size} numbers {total} of CPU time");
     let least = rows().min_by_key(|row| row.numbers).filter(|row| row.numbers < most.numbers);
     let Some(least) = least.filter(|row| row.is_above_zero()) else {
         return Some(format!("{sentence}."));
     };
-    let own = cost(least.cost_ns);
+    let own = fine_latency(least.cost_ns);
     let few = count(least.numbers.get().into());
     // Each interval contains its cost; where they overlap, the two may be the same.
     let is_apart = match (least.interval, most.interval) {
@@ -135,10 +131,5 @@ mod tests {
         let none = interrupt(131_072, 100.0, [-50.0, 250.0]);
         check(vec![small, none], "No effect of additional");
         check(Vec::new(), "");
-    }
-
-    #[test]
-    fn an_interval_may_reach_below_zero() {
-        assert_eq!(signed(-9.0), "−9.00\u{202f}ns");
     }
 }

@@ -1,6 +1,6 @@
 //! Explanations on the page.
 
-use tactus_explain::{ExplainedSample, Explanation};
+use tactus_explain::{ExplainedSample, Explanation, Segment};
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -171,7 +171,7 @@ fn stacked(label: &str, explanation: &Explanation) -> Option<String> {
     let mut stacks: Vec<Stack> = mean(explanation).into_iter().collect();
     let worst = (1..).zip(&explanation.worst).filter_map(|(number, worst)| {
         let segments = worst.segments?;
-        let mut lengths = [Nanos::ZERO; 5];
+        let mut lengths = [Nanos::ZERO; Segment::ALL.len()];
         for (place, (_, length)) in segments.iter().enumerate() {
             lengths[place] = length;
         }
@@ -184,7 +184,7 @@ fn stacked(label: &str, explanation: &Explanation) -> Option<String> {
 
 /// The mean of each segment. Means add up to the mean latency; medians do not.
 fn mean(explanation: &Explanation) -> Option<Stack> {
-    let mut lengths = [Nanos::ZERO; 5];
+    let mut lengths = [Nanos::ZERO; Segment::ALL.len()];
     for segment in &explanation.segments {
         let histogram = &segment.histogram;
         let mean = histogram.sum.as_nanos().checked_div(histogram.count)?;

@@ -8,6 +8,7 @@ use tactus_explain::{
 use tactus_model::time::Nanos;
 
 use super::TracingCost;
+use crate::comparison::signed;
 use crate::format::{self, THIN_SPACE};
 
 /// What an explanation is about.
@@ -461,26 +462,15 @@ pub(crate) fn cost(cost: Option<&TracingCost>) -> String {
         return "Cost of tracing: unknown, because it needs two pairs of a traced and an untraced window."
             .to_owned();
     };
-    let low = signed(cost.low_ns);
-    let high = signed(cost.high_ns);
+    let [low, high] = [cost.low_ns, cost.high_ns].map(|nanos| signed(nanos as f64));
     let pairs = format::counted(cost.pairs, "pair");
     let between = format!("95{THIN_SPACE}% interval {low} to {high}, from {pairs} of windows");
     if cost.low_ns <= 0 && cost.high_ns >= 0 {
         format!("Cost of tracing: no difference found between the medians ({between}).")
     } else {
-        let difference = signed(cost.difference_ns);
+        let difference = signed(cost.difference_ns as f64);
         format!("Cost of tracing: {difference} at the median, traced minus untraced ({between}).")
     }
-}
-
-/// A difference with its sign.
-fn signed(nanos: i64) -> String {
-    let sign = match nanos {
-        ..0 => "−",
-        0 => "",
-        _ => "+",
-    };
-    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.unsigned_abs())))
 }
 
 /// The latency of a sample, its place, and how it was woken.

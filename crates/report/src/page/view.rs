@@ -58,6 +58,8 @@ pub(super) struct RunView {
     /// The same by kernels; empty for fewer than two kernels.
     pub(super) kernels: Table,
     pub(super) kernels_head: &'static str,
+    pub(super) messages: Table,
+    pub(super) messages_head: &'static str,
     pub(super) without_result: Vec<Fault>,
     pub(super) figures: Vec<Figure>,
     pub(super) not_drawn: usize,
@@ -257,6 +259,8 @@ impl RunView {
             rules_note: content::rules_note(results),
             kernels: Table::of(kernels::columns(run, results)),
             kernels_head: kernels::head(run),
+            messages: Table::of(content::messages(results)),
+            messages_head: content::MESSAGES_HEAD,
             without_result: without_result(run),
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,

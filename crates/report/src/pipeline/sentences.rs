@@ -1,9 +1,10 @@
 //! What a prediction and its comparison say, in sentences.
 
-use tactus_pipeline::{Behind, Cause, Chance, Conditions, Graph, Prediction};
+use tactus_model::time::Nanos;
+use tactus_pipeline::{Behind, Cause, Chance, Effect, Prediction};
 
-use super::{Modelled, latency, percent, signed};
-use crate::format::{self, THIN_SPACE};
+use super::{Modelled, latency};
+use crate::format::{self, THIN_SPACE, percent, signed_percent};
 
 /// The sentences above the tables.
 pub(super) fn findings(modelled: &Modelled<'_>) -> Vec<String> {
@@ -11,17 +12,25 @@ pub(super) fn findings(modelled: &Modelled<'_>) -> Vec<String> {
     let [p50, p99] = [0.5, 0.99].map(|quantile| {
         prediction.quantile(quantile).map_or_else(|| "unknown".to_owned(), |one| latency(one.value))
     });
-    let headline = format!(
-        "A frame takes {p50} in the median and {p99} at p99, of a budget of {}; {}.",
-        latency(graph.budget),
-        chance(&prediction.miss, ["misses", "miss"]),
-    );
+    let budget = latency(graph.budget);
+    let misses = chance(&prediction.miss, ["misses", "miss"]);
+    let is_overloaded = prediction.busiest().is_some_and(|busiest| busiest.share >= 1.0);
+    let headline = match is_overloaded {
+        true => format!(
+            "Frames queue without end, so no time of a frame can be predicted. The budget is {budget}; {misses}."
+        ),
+        false => format!(
+            "A frame takes {p50} in the median and {p99} at p99, of a budget of {budget}; {misses}."
+        ),
+    };
     let measured = comparison.map(|comparison| {
         let errors: Vec<String> = comparison
             .quantiles
             .iter()
             .filter(|one| [0.5, 0.99].contains(&one.quantile))
-            .map(|one| format!("{} at {}", signed(one.error), format::percentile(one.quantile)))
+            .map(|one| {
+                format!("{} at {}", signed_percent(one.error), format::percentile(one.quantile))
+            })
             .collect();
         format!(
             "Over {} of the real pipeline, the prediction is off by {}; {}.",
@@ -30,31 +39,27 @@ pub(super) fn findings(modelled: &Modelled<'_>) -> Vec<String> {
             chance(&comparison.miss, ["missed", "missed"]),
         )
     });
-    let behind = prediction.busiest().filter(|busiest| busiest.share >= 1.0).map(|busiest| {
-        format!(
-            "warning: process `{}` needs {} of each period, so frames queue without end and their \
-             time depends on how long the pipeline runs. fix: a longer period, or less work",
-            busiest.process,
-            percent(busiest.share)
-        )
-    });
+    // As little is known of p99 then as of that of the frames as they are.
+    let (name, of): (_, fn(&Effect) -> Nanos) = match prediction.quantile(0.99) {
+        Some(_) => ("p99", |effect| effect.p99),
+        None => ("the median", |effect| effect.median),
+    };
     let first = prediction.improvements.first().map(|first| {
         format!(
-            "Improve `{}` first. If it took half as long, p99 would be {} and the chance of a miss {}; \
+            "Improve `{}` first. If it took half as long, {name} would be {} and the chance of a miss {}; \
              without it, {} and {}.",
             first.part,
-            latency(first.half.p99),
+            latency(of(&first.half)),
             percent(first.half.miss),
-            latency(first.nothing.p99),
+            latency(of(&first.nothing)),
             percent(first.nothing.miss),
         )
     });
     let fell_behind = comparison.and_then(|comparison| fell_behind(comparison.behind));
-    let all = [Some(headline), measured, fell_behind, behind, first];
-    let conditions = comparison.map(|comparison| doubts(graph, &comparison.conditions));
-    let doubts = conditions.unwrap_or_default().into_iter();
-    let warnings = modelled.warnings.iter().cloned().chain(doubts);
-    let warnings = warnings.map(|text| format!("warning: {text}"));
+    let warnings = comparison.map(|comparison| comparison.warnings(graph)).unwrap_or_default();
+    let warnings = modelled.warnings.iter().chain(&warnings);
+    let warnings = warnings.map(|warning| format!("warning: {warning}"));
+    let all = [Some(headline), measured, fell_behind, first];
     all.into_iter().flatten().chain(warnings).collect()
 }
 
@@ -72,34 +77,6 @@ fn fell_behind(Behind { rounds, of }: Behind) -> Option<String> {
             format::counted(of as u64, "round")
         )
     })
-}
-
-/// What makes the comparison say more about the machine's other work than about the prediction.
-fn doubts(graph: &Graph, conditions: &Conditions) -> Vec<String> {
-    /// Of the time of a CPU.
-    const STEAL_MAX: f64 = 0.01;
-    /// Of all CPUs.
-    const FOREIGN_MAX: f64 = 0.25;
-    let steal = conditions.steal.filter(|steal| *steal > STEAL_MAX).map(|steal| {
-        format!(
-            "the hypervisor took {} of a CPU while the pipeline ran. Frames that it delayed are not \
-             in the operations. fix: compare on a host with free CPUs",
-            percent(steal)
-        )
-    });
-    let others = conditions.foreign_operations.zip(conditions.foreign_pipeline);
-    let is_idle = graph.cells.get(graph.wake).is_none_or(|cell| cell.load.load.is_idle());
-    let others = others.filter(|(before, then)| is_idle && before.max(*then) > FOREIGN_MAX);
-    let others = others.map(|(before, then)| {
-        format!(
-            "other programs used {} of the CPUs while the operations were measured, and {} while \
-             the pipeline ran. The comparison depends on what they did in each. fix: stop them, or \
-             predict for a load of known size (--load)",
-            percent(before),
-            percent(then)
-        )
-    });
-    steal.into_iter().chain(others).collect()
 }
 
 /// A chance with its interval, or its bound: `0.31 % of frames miss the budget (95 %: 0.1 – 0.6 %)`.
@@ -132,7 +109,10 @@ pub(super) fn causes(modelled: &Modelled<'_>) -> Vec<String> {
         });
         let most = match first {
             Some((part, share)) => {
-                format!("{name}: `{part}` differs most, by {} of the measured value", signed(share))
+                format!(
+                    "{name}: `{part}` differs most, by {} of the measured value",
+                    signed_percent(share)
+                )
             }
             None => format!("{name}: no part differs by 3{THIN_SPACE}% of it or more"),
         };
@@ -151,9 +131,10 @@ pub(super) fn causes(modelled: &Modelled<'_>) -> Vec<String> {
 }
 
 fn cause(cause: &Cause) -> String {
-    let share = signed(cause.share());
+    let share = signed_percent(cause.share());
     match cause {
         Cause::Part { part, .. } => format!("`{part}` {share}"),
+        Cause::Path { .. } => format!("another branch was the later one {share}"),
         Cause::Waiting { .. } => format!("waits for a busy process {share}"),
         Cause::Dependence { .. } => format!(
             "dependence of the parts {share} (against the same measured parts, each drawn alone)"

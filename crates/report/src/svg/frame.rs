@@ -40,8 +40,13 @@ impl Frame {
 
     /// The room that the longest of these names needs on the right of a box.
     pub(super) fn room_for<'n>(names: impl IntoIterator<Item = &'n str>) -> f64 {
+        Self::room_up_to(NAMES_MOST, names)
+    }
+
+    /// The same, at most `most`.
+    pub(super) fn room_up_to<'n>(most: f64, names: impl IntoIterator<Item = &'n str>) -> f64 {
         let widest = names.into_iter().map(super::label::width).fold(0.0, f64::max);
-        (widest + TO_NAMES + 2.0).min(NAMES_MOST)
+        (widest + TO_NAMES + 2.0).min(most)
     }
 
     /// Begins a drawing with this box: its head and its outline.

@@ -10,6 +10,7 @@ pub mod density;
 mod frame;
 pub mod frames;
 mod label;
+pub mod over_time;
 pub mod percentiles;
 pub mod quanta;
 pub mod scale;

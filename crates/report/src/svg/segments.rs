@@ -17,7 +17,7 @@ pub struct Stack {
     /// The label before the bar.
     pub name: String,
     /// The durations.
-    pub lengths: [Nanos; 5],
+    pub lengths: [Nanos; Segment::ALL.len()],
 }
 
 impl Stack {
@@ -39,13 +39,20 @@ const NUMBERED: f64 = 9.0;
 pub fn panel(head: &str, stacks: &[Stack]) -> Drawing {
     let bottom = TOP + STEP * stacks.len() as f64;
     let key = bottom + 14.0;
-    let height = key + LINE * 1.25 * Segment::ALL.len() as f64;
+    // Only a sample that is handed over has the last segment.
+    let is_handed_over =
+        stacks.iter().any(|stack| stack.lengths[Segment::HandedOver as usize] > Nanos::ZERO);
+    let shown = Segment::ALL
+        .into_iter()
+        .filter(|segment| *segment != Segment::HandedOver || is_handed_over);
+    let shown: Vec<Segment> = shown.collect();
+    let height = key + LINE * 1.25 * shown.len() as f64;
     let mut drawing = Drawing::new(format!("Segments: {head}"), describe(stacks), WIDTH, height);
     drawing.text("head", Anchor::Start, (6.0, 15.0), head);
     for (row, stack) in stacks.iter().enumerate() {
         bar(&mut drawing, stack, TOP + STEP * row as f64);
     }
-    for (number, segment) in Segment::ALL.into_iter().enumerate() {
+    for (number, segment) in shown.into_iter().enumerate() {
         let y = key + LINE * 1.25 * number as f64;
         drawing.rectangle(&format!("fill c{number}"), (LEFT, y - 9.0), (11.0, 11.0));
         drawing.text("on mark", Anchor::Middle, (LEFT + 5.5, y), &(number + 1).to_string());
@@ -83,7 +90,7 @@ fn describe(stacks: &[Stack]) -> String {
     let said: Vec<String> = stacks
         .iter()
         .filter_map(|stack| {
-            let longest = (0..5).max_by_key(|number| stack.lengths[*number])?;
+            let longest = (0..stack.lengths.len()).max_by_key(|number| stack.lengths[*number])?;
             Some(format!(
                 "{}: {}, most of it {}",
                 stack.name,
@@ -104,7 +111,7 @@ mod tests {
         let micros = Nanos::from_micros;
         let stack = |length| Stack {
             name: "1".to_owned(),
-            lengths: [micros(length), Nanos::ZERO, Nanos::ZERO, micros(length), Nanos::ZERO],
+            lengths: [length, 0, 0, length, 0, 0].map(micros),
         };
         let svg = panel("net", &[stack(1), stack(100_000)]).inline();
         let half = format!("width=\"{}\"", (RIGHT - LEFT) / 2.0);
@@ -113,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_sample_without_length_has_finite_places() {
-        let svg = panel("net", &[Stack { name: "1".to_owned(), lengths: [Nanos::ZERO; 5] }]);
+        let svg = panel("net", &[Stack { name: "1".to_owned(), lengths: [Nanos::ZERO; 6] }]);
         assert!(!svg.inline().contains("NaN"));
     }
 }

@@ -21,10 +21,18 @@ pub struct SizeCurve {
     pub points: Vec<(u64, Nanos)>,
 }
 
-/// Draws the curves over sizes; `along` names the sizes.
-pub fn panel(along: &str, curves: &[SizeCurve]) -> Drawing {
-    let frame = Frame::new(190.0, Frame::room_for(curves.iter().map(|curve| curve.name.as_str())));
-    let title = format!("Median cost by {along}");
+/// The most room for names: that of the longest operations, such as `memory-copy-unaligned`. A curve
+/// has few points, so its box may be narrow.
+const NAMES_MOST: f64 = 160.0;
+
+/// Draws the curves over sizes; `along` names the sizes, and `context` what all curves have in common.
+pub fn panel(along: &str, context: &str, curves: &[SizeCurve]) -> Drawing {
+    let names = curves.iter().map(|curve| curve.name.as_str());
+    let frame = Frame::new(190.0, Frame::room_up_to(NAMES_MOST, names));
+    let mut title = format!("Median cost by {along}");
+    if !context.is_empty() {
+        title.push_str(&format!(", {context}"));
+    }
     let mut drawing = frame.begin(&title, title.clone(), describe(curves));
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let low = points().map(|(_, cost)| *cost).min().unwrap_or_default();
@@ -93,10 +101,10 @@ mod tests {
             style: CurveStyle::numbered(0),
             points: vec![(16 << 10, Nanos::from_nanos(500)), (64 << 20, Nanos::from_millis(10))],
         };
-        let drawing = panel("block size", &[curve]).inline();
-        for text in ["memory-copy", "16KiB", "64MiB", "block size"] {
+        let drawing = panel("block size", "wait spin", &[curve]).inline();
+        for text in ["memory-copy", "16KiB", "64MiB", "Median cost by block size, wait spin"] {
             assert!(drawing.contains(text), "{text}: {drawing}");
         }
-        panel("block size", &[]);
+        panel("block size", "", &[]);
     }
 }

@@ -34,7 +34,7 @@ pub fn panel(name: &str, used: &UseOverTime, highest: f64) -> Drawing {
     for mark in upward.marks(4.0) {
         let y = upward.at(mark);
         drawing.line("grid", (frame.left, y), (frame.right, y));
-        let text = format!("{:.0}{}%", mark * 100.0, format::THIN_SPACE);
+        let text = format::whole_percent(mark);
         drawing.text("mark", Anchor::End, (frame.left - 5.0, y + 3.5), &text);
     }
     drawing.line("axis", (frame.left, frame.top), (frame.left, frame.bottom));

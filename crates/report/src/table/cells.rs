@@ -39,6 +39,11 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     if let Some(note) = content::rules_note(results) {
         text.push_str(&wrapped(&note, "", options.width));
     }
+    let messages = content::messages(results);
+    if !messages.is_empty() {
+        let _ = writeln!(text, "\n{}", content::MESSAGES_HEAD);
+        text.push_str(&grid(messages, options.width));
+    }
     let kernels = kernels::columns(run, results);
     if !kernels.is_empty() {
         let _ = writeln!(text, "\n{}", kernels::head(run));

@@ -1,9 +1,10 @@
 //! The tables of a run's cells, as columns.
 
 use tactus_model::origin::UNKNOWN;
-use tactus_stats::Interval;
+use tactus_model::time::Nanos;
 use tactus_stats::cell::{LateSample, QUANTILES};
 use tactus_stats::frames::PlayerSummary;
+use tactus_stats::{Interval, LatencyHistogram};
 
 use super::column::{Column, Entry, Exact, name_in_group};
 use crate::format;
@@ -187,6 +188,46 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
         .meaning(format!("of the observed {nouns}"))
         .dispensable(5),
     ]
+}
+
+/// What [`messages`] has.
+pub(crate) const MESSAGES_HEAD: &str =
+    "Output thread and line: the two parts of a message's latency";
+
+/// How late the output thread of messages was, and what the line to the receiver added; no column
+/// without messages.
+pub(crate) fn messages(results: &[CellResult<'_>]) -> Vec<Column> {
+    let found = |result: &CellResult<'_>| {
+        let tasks = result.measurements.iter().flat_map(|measurement| &measurement.tasks);
+        let mut parts = [(); 2].map(|()| LatencyHistogram::new());
+        for messages in tasks.filter_map(|task| task.messages.as_ref()) {
+            parts[0].merge_record(&messages.output);
+            parts[1].merge_record(&messages.receiver);
+        }
+        parts
+    };
+    let parts: Vec<_> = results.iter().map(found).collect();
+    if parts.iter().flatten().all(LatencyHistogram::is_empty) {
+        return Vec::new();
+    }
+    let mut columns = vec![number(results), name(results)];
+    let groups = [
+        ("output thread", "from the due time to the call that writes a message"),
+        ("line", "from that call to the stamp of the receiver"),
+    ];
+    for (place, (group, meaning)) in groups.into_iter().enumerate() {
+        let column = |head: &str, of: fn(&LatencyHistogram) -> Option<Nanos>| {
+            Column::of(head, &parts, |parts| Entry::latency(of(&parts[place])))
+                .grouped(group)
+                .meaning(meaning)
+        };
+        columns.extend([
+            column("median", |lengths| lengths.quantile(0.5)).dispensable(1),
+            column("p99", |lengths| lengths.quantile(0.99)),
+            column("max", LatencyHistogram::max),
+        ]);
+    }
+    columns
 }
 
 /// The worst sample of each cell, and when it was due.

@@ -1,0 +1,195 @@
+//! A judgement of players, or of a recording of a room, as text and as a page.
+
+mod drawings;
+mod sentences;
+
+use askama::Template;
+use tactus_synchrony::findings::BlindTime;
+use tactus_synchrony::judgement::Row;
+use tactus_synchrony::{Findings, Judgement, Pooled, SignedNanos};
+
+use self::drawings::Section;
+use crate::format;
+use crate::page::ReportError;
+use crate::page::frame::{Frame, written};
+use crate::page::view::Table;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
+use crate::wrap::{hanging, wrapped};
+
+/// Writes a judgement: what it says, the figures of each player, and what limits them.
+pub fn synchrony_text(judgement: &Judgement, options: &TableOptions) -> String {
+    let rows = judgement.rows();
+    let findings = sentences::findings(judgement, &rows);
+    let notes = sentences::notes(judgement);
+    text(&findings, columns(judgement, &rows), &notes, options)
+}
+
+/// Writes a judgement as a page with its drawings.
+///
+/// # Errors
+/// The page could not be put together.
+pub fn synchrony_page(judgement: &Judgement) -> Result<String, ReportError> {
+    let rows = judgement.rows();
+    let page = Page {
+        title: sentences::title(judgement),
+        findings: sentences::findings(judgement, &rows),
+        table: Table::of(columns(judgement, &rows)),
+        sections: drawings::sections(judgement),
+        notes: sentences::notes(judgement),
+        meanings: sentences::MEANINGS.iter().chain(&sentences::OBSERVERS).copied().collect(),
+        frame: Frame::new("", &[]),
+    };
+    Ok(written(&page)?)
+}
+
+/// Writes the findings in a recording of a room.
+pub fn room_text(findings: &Findings, options: &TableOptions) -> String {
+    let pooled = Pooled::of(&[findings]);
+    text(&[sentences::room(&pooled)], room_columns(&pooled), &[], options)
+}
+
+/// Writes the findings in a recording of a room as a page.
+///
+/// # Errors
+/// The page could not be put together.
+pub fn room_page(findings: &Findings) -> Result<String, ReportError> {
+    let pooled = Pooled::of(&[findings]);
+    let page = Page {
+        title: "Sound and picture in a room".to_owned(),
+        findings: vec![sentences::room(&pooled)],
+        table: Table::of(room_columns(&pooled)),
+        sections: vec![drawings::room(findings)],
+        notes: Vec::new(),
+        meanings: sentences::MEANINGS.to_vec(),
+        frame: Frame::new("", &[]),
+    };
+    Ok(written(&page)?)
+}
+
+#[derive(Template)]
+#[template(path = "synchrony.html")]
+struct Page {
+    title: String,
+    findings: Vec<String>,
+    table: Table,
+    sections: Vec<Section>,
+    notes: Vec<String>,
+    meanings: Vec<&'static str>,
+    frame: Frame,
+}
+
+fn text(
+    findings: &[String],
+    columns: Vec<Column>,
+    notes: &[String],
+    options: &TableOptions,
+) -> String {
+    let width = options.width;
+    let mut text = String::new();
+    findings.iter().for_each(|one| text.push_str(&wrapped(one, "", width)));
+    text.push('\n');
+    text.push_str(&grid(columns, width));
+    text.push('\n');
+    text.push_str(&wrapped(sentences::SIGN, "", width));
+    notes.iter().for_each(|one| text.push_str(&hanging("note: ", one, "  ", width)));
+    text
+}
+
+fn columns(judgement: &Judgement, rows: &[Row]) -> Vec<Column> {
+    let plan = &judgement.plan;
+    let has_shifts = plan.clips.iter().any(|clip| clip.shift != SignedNanos::ZERO);
+    let mut columns = vec![
+        Column::names("player", rows, |row| Entry::text(plan.players[row.player].name.clone())),
+        Column::of("frames/s", rows, |row| Entry::count(plan.clips[row.clip].rate.into())),
+    ];
+    if has_shifts {
+        let shift = |row: &Row| signed(Some(plan.clips[row.clip].shift));
+        columns.push(Column::of("shift", rows, shift).meaning("planted: sound of the clip"));
+    }
+    columns.extend(figures(rows, |row: &Row| &row.pooled));
+    columns
+}
+
+fn room_columns(pooled: &Pooled) -> Vec<Column> {
+    let figures = figures(std::slice::from_ref(pooled), |pooled| pooled);
+    figures.into_iter().filter(|column| !column.group.starts_with("frames")).collect()
+}
+
+const OFFSET: &str = "sound − picture";
+const FRAMES: &str = "frames";
+const BLIND: &str = "blind";
+
+fn figures<T>(rows: &[T], of: fn(&T) -> &Pooled) -> Vec<Column> {
+    let frames = |entry: fn(&tactus_synchrony::pooled::FrameCounts) -> u32| {
+        move |row: &T| of(row).frames.as_ref().map_or_else(nothing, |frames| count(entry(frames)))
+    };
+    vec![
+        Column::of("pairs", rows, |row| count(of(row).offset.map_or(0, |one| one.count as u32)))
+            .meaning("flashes with their tones")
+            .dispensable(6),
+        Column::of("median", rows, |row| signed(of(row).offset.map(|one| one.median)))
+            .grouped(OFFSET),
+        Column::of("p99", rows, |row| Entry::latency(of(row).offset.map(|one| one.p99)))
+            .grouped(OFFSET)
+            .meaning("distance from zero that 99 % do not exceed")
+            .dispensable(1),
+        Column::of("worst", rows, |row| signed(of(row).offset.map(|one| one.worst)))
+            .grouped(OFFSET),
+        Column::of("noticed", rows, |row| {
+            let Pooled { offset, rating, .. } = of(row);
+            let total = offset.map_or(0, |one| one.count as u64);
+            let noticed = rating.detectable as u64;
+            Entry::number(format::share(noticed, total), noticed)
+        })
+        .meaning("share of offsets that viewers detect, by ITU-R BT.1359")
+        .dispensable(3),
+        Column::of("drift/min", rows, |row| signed(of(row).drift_per_minute))
+            .meaning("growth of sound − picture in a minute")
+            .dispensable(2),
+        Column::of("slip", rows, |row| signed(of(row).slip))
+            .meaning("how far picture or sound fell behind wall time, at most"),
+        Column::of("shown", rows, frames(|frames| frames.shown)).grouped(FRAMES).dispensable(5),
+        Column::of("dropped", rows, frames(|frames| frames.dropped)).grouped(FRAMES),
+        Column::of("repeated", rows, frames(|frames| frames.repeated)).grouped(FRAMES),
+        Column::of("phase p99", rows, |row| Entry::latency(of(row).phase_p99()))
+            .grouped(FRAMES)
+            .meaning("distance from a regular sequence that 99 % of the frames do not exceed")
+            .dispensable(1),
+        Column::of("unobserved", rows, |row| {
+            let frames = of(row).frames.map_or(0, |frames| frames.unobserved);
+            count(frames + of(row).unobserved)
+        })
+        .meaning("frames and flashes that came while nobody looked or listened")
+        .dispensable(4),
+        Column::of("picture", rows, |row| blind(of(row).blind_picture))
+            .grouped(BLIND)
+            .meaning("longest time in which the photodiode did not look")
+            .dispensable(7),
+        Column::of("sound", rows, |row| blind(of(row).blind_sound))
+            .grouped(BLIND)
+            .meaning("longest time in which the microphone did not listen")
+            .dispensable(7),
+    ]
+}
+
+fn count(count: u32) -> Entry {
+    Entry::count(count.into())
+}
+
+fn nothing() -> Entry {
+    Entry::text(format::NOTHING)
+}
+
+fn signed(value: Option<SignedNanos>) -> Entry {
+    value.map_or_else(nothing, |value| {
+        Entry::number(value.to_string(), value.magnitude().as_nanos())
+    })
+}
+
+fn blind(time: Option<BlindTime>) -> Entry {
+    Entry::latency(time.map(|time| time.worst))
+}
+
+#[cfg(test)]
+mod tests;

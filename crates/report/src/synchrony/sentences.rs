@@ -1,0 +1,167 @@
+//! What a judgement says in sentences.
+
+use tactus_model::time::Nanos;
+use tactus_synchrony::clip::SAMPLE_RATE;
+use tactus_synchrony::judgement::Row;
+use tactus_synchrony::thresholds::Rating;
+use tactus_synchrony::{Judgement, Pooled, SignedNanos};
+
+use crate::format;
+
+/// The sign of offsets, stated once.
+pub(super) const SIGN: &str = "Sound − picture is positive if the sound comes after the picture, and slip if the player is late.";
+
+/// What the figures mean.
+pub(super) const MEANINGS: [&str; 3] = [
+    SIGN,
+    "By ITU-R BT.1359, viewers detect sound that is more than 45 ms early or 125 ms late, and do not accept it beyond 90 ms early or 185 ms late.",
+    "Drift is the slope of sound − picture. Slip is how much longer than in the clip the time from the first mark to the last was, of picture or sound, whichever is worse.",
+];
+
+/// What the observers do.
+pub(super) const OBSERVERS: [&str; 3] = [
+    "The photodiode reads the memory of the X server: a change lies between the look that still saw the old picture and the look that saw the new one, and its middle counts. The microphone reads the monitor of a sink without hardware, by the clock of its device. Neither sees a panel or hears a loudspeaker.",
+    "Dropped frames never appeared, though frames before and after them did. A frame that remains for another period counts as repeated. Phase is how far a frame appears from a regular sequence through all frames of its playback.",
+    "Blind time is when the observers did not look or listen: what may have happened then is unobserved, and neither dropped nor lost.",
+];
+
+pub(super) fn title(judgement: &Judgement) -> String {
+    let names: Vec<&str> =
+        judgement.plan.players.iter().map(|player| player.name.as_str()).collect();
+    format!("Sound and picture of {}", listed(&names))
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// A headline, and a sentence about each clip.
+pub(super) fn findings(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
+    let mut found: Vec<String> = headline(judgement, rows).into_iter().collect();
+    found.extend(clips(judgement, rows));
+    if rows.is_empty() {
+        found.push("No player was judged.".to_owned());
+    }
+    found
+}
+
+/// Which player is best: the one whose worst median of any clip is closest to zero.
+fn headline(judgement: &Judgement, rows: &[Row]) -> Option<String> {
+    let players = &judgement.plan.players;
+    let worst = |player: usize| {
+        let rows = rows.iter().filter(|row| row.player == player);
+        let medians = rows.filter_map(|row| Some(row.pooled.offset?.median));
+        medians.max_by_key(|median| median.magnitude())
+    };
+    let judged = (0..players.len()).filter_map(|player| Some((player, worst(player)?)));
+    let judged: Vec<(usize, SignedNanos)> = judged.collect();
+    let (best, median) = judged.iter().min_by_key(|(_, median)| median.magnitude())?;
+    let name = &players[*best].name;
+    let text = match judged.len() {
+        1 => format!("Sound − picture of {name} is {median} (median)."),
+        _ => format!("{name} is closest: its sound − picture is {median} (median)."),
+    };
+    Some(text)
+}
+
+fn clips(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
+    let plan = &judgement.plan;
+    let clips = 0..plan.clips.len();
+    let about = |clip: usize| {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.clip == clip).collect();
+        let said: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{} {}", plan.players[row.player].name, figures(&row.pooled)))
+            .collect();
+        let shift = plan.clips[clip].shift;
+        let planted = match shift == SignedNanos::ZERO {
+            true => String::new(),
+            false => format!(" with sound shifted by {shift}"),
+        };
+        let rate = plan.clips[clip].rate;
+        (!said.is_empty()).then(|| format!("At {rate} frames/s{planted}: {}.", said.join("; ")))
+    };
+    clips.filter_map(about).collect()
+}
+
+fn figures(pooled: &Pooled) -> String {
+    let offset = match pooled.offset {
+        Some(offset) => format!("has sound − picture {} (worst {})", offset.median, offset.worst),
+        None => "has no pairs of flash and tone".to_owned(),
+    };
+    let frames = pooled.frames.map(|frames| match frames.dropped {
+        0 => "dropped nothing".to_owned(),
+        dropped => {
+            let share = format::share(dropped.into(), frames.intended.into());
+            format!("dropped {share} of the frames")
+        }
+    });
+    let slip = pooled.slip.map(|slip| format!("slipped by {slip}"));
+    let parts: Vec<String> = [Some(offset), frames, slip].into_iter().flatten().collect();
+    listed(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A sentence about a recording of a room.
+pub(super) fn room(pooled: &Pooled) -> String {
+    let Some(offset) = pooled.offset else {
+        return "No flash has a tone within half a second.".to_owned();
+    };
+    let side = match offset.median.as_nanos() {
+        0.. => "after",
+        _ => "before",
+    };
+    let noticed = match pooled.rating {
+        Rating { detectable: 0, .. } => "No viewer notices that".to_owned(),
+        Rating { detectable, unacceptable } => {
+            let of = offset.count as u64;
+            format!(
+                "Viewers detect {} of the offsets, and do not accept {}",
+                format::share(detectable as u64, of),
+                format::share(unacceptable as u64, of)
+            )
+        }
+    };
+    format!(
+        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed} (ITU-R BT.1359).",
+        format::latency(offset.median.magnitude()),
+        format::counted(offset.count as u64, "pair"),
+        offset.worst
+    )
+}
+
+/// What the sink without hardware does to players that rely on its latency.
+fn sink(quantum: u32) -> String {
+    let cycle = u64::from(quantum) * 1_000_000_000 / u64::from(SAMPLE_RATE);
+    let cycle = format::latency(Nanos::from_nanos(cycle));
+    format!(
+        "the sink plays a cycle ({cycle}) after it gets it, as hardware does, and PipeWire reports that for hardware only: the sound of players that rely on the report is judged later by that here"
+    )
+}
+
+/// What limits the figures: notes of playbacks, each once with its turns, and failures.
+pub(super) fn notes(judgement: &Judgement) -> Vec<String> {
+    let plan = &judgement.plan;
+    let mut notes = vec![(sink(plan.quantum), 1)];
+    let mut add = |text: String| match notes.iter_mut().find(|(known, _)| *known == text) {
+        Some((_, count)) => *count += 1,
+        None => notes.push((text, 1)),
+    };
+    for playback in &judgement.playbacks {
+        for note in &playback.notes {
+            add(format!("{}: {note}", plan.label(playback.turn)));
+        }
+    }
+    for failed in &judgement.failed {
+        let fix = failed.hint.as_ref().map(|hint| format!("; fix: {hint}")).unwrap_or_default();
+        add(format!("{} failed: {}{fix}", plan.label(failed.turn), failed.reason));
+    }
+    let times = |(text, count): (String, usize)| match count {
+        1 => text,
+        count => format!("{text} ({count} times)"),
+    };
+    notes.into_iter().map(times).collect()
+}

@@ -1,0 +1,101 @@
+//! What a judgement looks like.
+
+use tactus_model::time::Nanos;
+use tactus_synchrony::judgement::{FailedTurn, NamedPlayer, Plan, Playback, Turn};
+use tactus_synchrony::observed::{Change, Observed, Picture, Sound, Span, Tone};
+use tactus_synchrony::{Clip, Moment};
+
+use super::*;
+
+const ORIGIN: Moment = Moment::from_nanos(1_000_000_000);
+
+fn at(nanos: u64) -> Moment {
+    ORIGIN + Nanos::from_nanos(nanos)
+}
+
+/// A playback whose sound is late by so many ms, and that drops every frame of a number.
+fn findings(clip: &Clip, late: u64, dropped: u16) -> Findings {
+    let change = |number: u16| {
+        let from = at(300_000_000 + clip.time_of(number).as_nanos());
+        let when = Span { from, to: from + Nanos::from_micros(250) };
+        Change { when, number: Some(number), is_bright: clip.is_bright(number) }
+    };
+    let numbers = (0..clip.frames() as u16).filter(|number| !(number + 7).is_multiple_of(dropped));
+    let picture = Picture { changes: numbers.map(change).collect(), blind: Vec::new() };
+    let tone = |mark: u16| Tone {
+        at: at(300_000_000 + Clip::mark_time(mark).as_nanos() + late * 1_000_000),
+        pitch: Some((mark % 8) as u8),
+    };
+    let blind = vec![Span { from: at(0), to: at(20_000_000) }];
+    let sound = Sound { tones: (0..clip.marks()).map(tone).collect(), blind };
+    Findings::of(clip, &Observed { origin: ORIGIN, picture: Some(picture), sound: Some(sound) })
+}
+
+fn judgement() -> Judgement {
+    let clip = |rate| Clip { width: 640, height: 360, rate, seconds: 10, shift: SignedNanos::ZERO };
+    let player = |name: &str| NamedPlayer { name: name.to_owned(), version: "1".to_owned() };
+    let plan = Plan {
+        players: vec![player("mpv"), player("<b>"), player("missing")],
+        clips: vec![clip(25), clip(60)],
+        rounds: 2,
+        seed: 1,
+        quantum: 1024,
+        look: Nanos::from_micros(250),
+    };
+    let playback = |round: u16, player: usize, clip: usize| Playback {
+        turn: Turn { round, player, clip },
+        findings: findings(
+            &plan.clips[clip],
+            4 + 60 * player as u64,
+            if player == 0 { 500 } else { 50 },
+        ),
+        notes: vec!["it ended with exit status: 3".to_owned(); player],
+    };
+    let places = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1), (0, 1, 1)];
+    let playbacks =
+        places.into_iter().map(|(round, player, clip)| playback(round, player, clip)).collect();
+    let failed = vec![FailedTurn {
+        turn: Turn { round: 0, player: 2, clip: 0 },
+        reason: "`missing` is not installed".to_owned(),
+        hint: Some("apt-get install missing".to_owned()),
+    }];
+    Judgement { plan, playbacks, failed }
+}
+
+#[test]
+fn the_text_has_a_row_for_each_player_and_rate() {
+    insta::assert_snapshot!(synchrony_text(&judgement(), &TableOptions::of_width(140)));
+}
+
+#[test]
+fn a_narrow_terminal_keeps_what_matters() {
+    let text = synchrony_text(&judgement(), &TableOptions::of_width(80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("median") && text.contains("dropped"), "{text}");
+}
+
+#[test]
+fn a_page_has_its_drawings_and_hostile_names_stay_text() {
+    let page = synchrony_page(&judgement()).unwrap();
+    // Offsets and intervals of two players at two rates, and two distributions.
+    assert_eq!(page.matches("<svg").count(), 10);
+    assert!(!page.contains("<b>") && !page.contains("NaN"), "{page}");
+    assert!(page.contains("fix: apt-get install missing"));
+}
+
+#[test]
+fn a_judgement_without_results_says_so() {
+    let judgement = Judgement { playbacks: Vec::new(), ..judgement() };
+    let text = synchrony_text(&judgement, &TableOptions::of_width(100));
+    assert!(text.starts_with("No player was judged."), "{text}");
+    assert_eq!(synchrony_page(&judgement).unwrap().matches("<svg").count(), 0);
+}
+
+#[test]
+fn a_room_is_rated() {
+    let clip = Clip { width: 640, height: 360, rate: 25, seconds: 10, shift: SignedNanos::ZERO };
+    let text = room_text(&findings(&clip, 150, 500), &TableOptions::of_width(100));
+    assert!(text.starts_with("The sound comes 150"), "{text}");
+    assert!(text.contains("Viewers detect 100"), "{text}");
+    assert!(room_page(&findings(&clip, 150, 500)).unwrap().contains("<svg"));
+}
