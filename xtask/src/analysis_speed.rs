@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use tactus_stats::median::median_of;
+
+use crate::conditions::Conditions;
 
 /// Analyses by each tool.
 const ROUNDS: usize = 5;
@@ -35,7 +38,7 @@ struct Contender {
 
 /// Records each workload once, analyses it in turns, and prints events per second for each.
 pub fn compare(repository: &Path) -> anyhow::Result<()> {
-    let tactus = crate::release(repository)?;
+    let tactus = crate::cargo::release(repository)?;
     for (name, workload) in WORKLOADS {
         analyse(&tactus, name, workload)?;
     }
@@ -84,19 +87,14 @@ fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
         contender("tactus explain --json", with(tactus, &["explain", "--json"], &ours), events),
         contender("perf sched timehist", with(Path::new("perf"), &timehist, &theirs), perf_events),
     ];
-    let steal = crate::cyclictest::steal_ticks()?;
+    let conditions = Conditions::begin()?;
     for round in 0..ROUNDS {
         for place in 0..contenders.len() {
             let place = (place + round) % contenders.len();
             contenders[place].analyse()?;
         }
     }
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    println!(
-        "{ROUNDS} turns; load average {}, steal time {} ticks",
-        load.split(' ').next().unwrap_or_default(),
-        crate::cyclictest::steal_ticks()? - steal
-    );
+    println!("{ROUNDS} turns; {}", conditions.text()?);
     println!("\n{:<22} {:>9} {:>11} {:>21} {:>22}", "", "events", "wall", "CPU", "events/s");
     println!(
         "{:<32} {:>11} {:>10} {:>10} {:>11} {:>10}",
@@ -120,7 +118,8 @@ impl Contender {
     }
 
     fn print(&self) {
-        let (wall, cpu) = (median(&self.seconds), median(&self.cpu_seconds));
+        let [wall, cpu] = [&self.seconds, &self.cpu_seconds]
+            .map(|seconds| median_of(seconds.iter().copied()).unwrap_or(f64::NAN));
         let min = self.cpu_seconds.iter().copied().fold(f64::INFINITY, f64::min);
         println!(
             "{:<22} {:>9} {:>9.3} s {:>8.2} s {:>8.2} s {:>11.0} {:>10.0}",
@@ -146,10 +145,4 @@ fn children_seconds() -> anyhow::Result<f64> {
     let fields: Vec<&str> = fields.split_whitespace().collect();
     let ticks: u64 = fields[13].parse::<u64>()? + fields[14].parse::<u64>()?;
     Ok(ticks as f64 / TICKS_A_SECOND)
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
+use crate::cargo::{self, cargo};
+
 /// The tool that writes the header, and its version. Its version determines the bytes.
 const CBINDGEN: &str = "cbindgen@0.29.2";
 
@@ -59,8 +61,8 @@ impl Header {
 
     /// The header, by the sources.
     fn made(&self, root: &Path) -> anyhow::Result<Vec<u8>> {
-        let tools = crate::target(root).join("tools");
-        crate::install_tool(CBINDGEN, "clap", &tools)?;
+        let tools = cargo::target(root).join("tools");
+        cargo::install_tool(CBINDGEN, "clap", &tools)?;
         let made = Command::new(tools.join("bin/cbindgen"))
             .args(["--quiet", "--config", self.configuration, self.source])
             .current_dir(root.join(CRATE))
@@ -80,13 +82,9 @@ pub(crate) fn install(root: &Path, prefix: &str) -> anyhow::Result<()> {
         "{} is not an absolute path; fix: name one, such as /usr/local",
         prefix.display()
     );
-    let built = Command::new("cargo")
-        .args(["build", "--release", "--locked", "-p", "tactus-capi"])
-        .current_dir(root)
-        .status()
-        .context("cargo")?;
-    ensure!(built.success(), "the library does not build");
-    let release = crate::target(root).join("release");
+    let build = ["build", "--release", "--locked", "-p", "tactus-capi"];
+    cargo::run(cargo(root).args(build), "the library does not build")?;
+    let release = cargo::target(root).join("release");
     let (include, lib) = (prefix.join("include"), prefix.join("lib"));
     fs::create_dir_all(&include)?;
     fs::create_dir_all(lib.join("pkgconfig"))?;

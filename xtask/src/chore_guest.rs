@@ -4,7 +4,6 @@ use std::fs;
 use std::io::BufReader;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use tactus_guests::STATIC_TARGET;
@@ -17,6 +16,8 @@ use tactus_kernels::{Kernel, Kernels};
 use tactus_model::guest::Guest;
 use tactus_model::kernel::KernelSource;
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
+
+use crate::cargo::{self, cargo};
 
 /// The seed of all random numbers in a guest.
 pub(crate) const SEED: u64 = 1;
@@ -56,17 +57,13 @@ fn cache() -> anyhow::Result<PathBuf> {
 
 /// Builds an example of `tactus-guest`, and packs it into the archive of a guest.
 pub(crate) fn archive(root: &Path, example: &str) -> anyhow::Result<Vec<u8>> {
-    let built = Command::new("cargo")
+    let mut build = cargo(root);
+    build
         .args(["build", "--release", "--locked", "-p", "tactus-guest", "--example", example])
-        .args(["--target", STATIC_TARGET])
-        .current_dir(root)
-        .status()
-        .context("cargo")?;
-    ensure!(
-        built.success(),
-        "the guest's program does not build; rustup target add {STATIC_TARGET}"
-    );
-    let examples = crate::target(root).join(STATIC_TARGET).join("release/examples");
+        .args(["--target", STATIC_TARGET]);
+    let fix = format!("fix: rustup target add {STATIC_TARGET}");
+    cargo::run(&mut build, &format!("the guest's program does not build; {fix}"))?;
+    let examples = cargo::target(root).join(STATIC_TARGET).join("release/examples");
     let program = fs::read(examples.join(example))?;
     let directories = ["dev", "proc", "sys", "tmp", "bin"];
     let archive = directories.into_iter().fold(Archive::new(), Archive::directory);

@@ -9,6 +9,8 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use tactus_stats::costs::noise_floor_of;
 
+use crate::conditions::Conditions;
+
 /// Five minutes, in seconds, shared by both sides of a comparison.
 const BUDGET: f64 = 300.0;
 /// A difference beyond the noise floor in 95 of 100 cases is this many times the floor if it is to
@@ -19,9 +21,9 @@ const DEFAULT: usize = 5;
 
 /// Measures all operations in this many processes each, interleaved, and prints the table.
 pub(crate) fn measure(root: &Path, rounds: &str) -> anyhow::Result<()> {
-    let tactus = crate::release(root)?;
+    let tactus = crate::cargo::release(root)?;
     let folder = tempfile::tempdir()?;
-    let (begun, steal) = (Instant::now(), crate::cyclictest::steal_ticks()?);
+    let (begun, conditions) = (Instant::now(), Conditions::begin()?);
     let output = Command::new(tactus)
         .args(["costs", "--json", "--rounds", rounds])
         .env("TACTUS_STORE", folder.path().join("runs.sqlite"))
@@ -56,13 +58,7 @@ pub(crate) fn measure(root: &Path, rounds: &str) -> anyhow::Result<()> {
         let found = floor.map(|floor| floor * (DEFAULT as f64 / side as f64).sqrt() * FOUND);
         println!("{:>8}  {:>15}  {}", percent(floor), percent(found), name(row));
     }
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    let steal = crate::cyclictest::steal_ticks()? - steal;
-    println!(
-        "load average {}, steal time {steal} ticks",
-        load.split(' ').next().unwrap_or_default()
-    );
-    Ok(())
+    conditions.print()
 }
 
 /// The operation with its settings and conditions.

@@ -9,6 +9,10 @@ use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
+use tactus_stats::median::median_of;
+
+use crate::conditions::Conditions;
+use crate::ratio::Ratio;
 
 /// The result of one side of a pair.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +37,7 @@ const SEED: u64 = 1;
 
 /// Runs the pairs and prints their ratios with an interval.
 pub(crate) fn compare(root: &Path) -> anyhow::Result<()> {
-    let tactus = crate::release(root)?;
+    let tactus = crate::cargo::release(root)?;
 
     let second = Nanos::from_secs(1);
     let settings = [
@@ -46,7 +50,7 @@ pub(crate) fn compare(root: &Path) -> anyhow::Result<()> {
         "CPU {CPU}, fifo:{PRIORITY}; median and 95 % interval of the ratio tactus/cyclictest over pairs"
     );
     println!(
-        "interval  load          pairs  median ratio          observed tactus  observed cyclictest  load average, steal"
+        "interval  load          pairs  median ratio          observed tactus  observed cyclictest  conditions"
     );
     let mut random = SplitMix64::new(SEED);
     for (interval, duration, load, pairs) in settings {
@@ -57,7 +61,7 @@ pub(crate) fn compare(root: &Path) -> anyhow::Result<()> {
 }
 
 fn pair_up(tactus: &Path, setting: &Setting, random: &mut SplitMix64) -> anyhow::Result<()> {
-    let before = steal_ticks()?;
+    let conditions = Conditions::begin()?;
     let mut ratios = Vec::new();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..setting.pairs {
@@ -72,17 +76,16 @@ fn pair_up(tactus: &Path, setting: &Setting, random: &mut SplitMix64) -> anyhow:
         ours.push(mine.observed);
         theirs.push(peers.observed);
     }
-    let (low, high) = interval_of_median(&ratios, random);
+    let ratio = Ratio::of(&ratios, random).context("no pairs")?;
+    let percent = |shares: Vec<f64>| 100.0 * median_of(shares).unwrap_or(f64::NAN);
     println!(
-        "{:<8}  {:<12}  {:>5}  {:.3} [{low:.3}, {high:.3}]  {:>15.1}%  {:>18.1}%  {}, {} ticks",
+        "{:<8}  {:<12}  {:>5}  {ratio}  {:>15.1}%  {:>18.1}%  {}",
         setting.interval.to_string(),
         setting.load,
         setting.pairs,
-        median(&ratios),
-        100.0 * median(&ours),
-        100.0 * median(&theirs),
-        fs::read_to_string("/proc/loadavg")?.split(' ').next().unwrap_or("?"),
-        steal_ticks()? - before,
+        percent(ours),
+        percent(theirs),
+        conditions.text()?,
     );
     Ok(())
 }
@@ -176,33 +179,4 @@ fn load_beside(
         .spawn()?;
     std::thread::sleep(std::time::Duration::from_millis(700));
     Ok(Some(child))
-}
-
-/// The median.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
-}
-
-/// The 95 % interval of the median, by bootstrap over the pairs.
-pub(crate) fn interval_of_median(values: &[f64], random: &mut SplitMix64) -> (f64, f64) {
-    const RESAMPLES: usize = 2000;
-    let mut medians: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            let resample: Vec<f64> =
-                values.iter().map(|_| values[random.below(values.len() as u64) as usize]).collect();
-            median(&resample)
-        })
-        .collect();
-    medians.sort_by(f64::total_cmp);
-    (medians[RESAMPLES / 40], medians[RESAMPLES - RESAMPLES / 40])
-}
-
-/// Steal time of all CPUs since boot, in ticks of 10 ms.
-pub(crate) fn steal_ticks() -> anyhow::Result<u64> {
-    let stat = fs::read_to_string("/proc/stat")?;
-    let steal = stat.split_whitespace().nth(8).context("/proc/stat has no steal")?;
-    Ok(steal.parse()?)
 }

@@ -14,6 +14,8 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use tactus_guests::STATIC_TARGET;
 
+use crate::cargo;
+
 /// The tool that makes the package, and its version.
 const CARGO_DEB: &str = "cargo-deb@3.8.0";
 
@@ -60,7 +62,7 @@ impl Dist {
                     .into()
             }
         };
-        Ok(Self { folder: crate::target(&root).join("dist"), root, epoch })
+        Ok(Self { folder: cargo::target(&root).join("dist"), root, epoch })
     }
 
     /// Fails now, rather than in the middle of a build, if a tool is missing.
@@ -95,9 +97,8 @@ impl Dist {
         let mut remap = OsString::from("--remap-path-prefix=");
         remap.push(&home);
         remap.push("=/cargo");
-        let mut cargo = Command::new("cargo");
+        let mut cargo = cargo::cargo(&self.root);
         cargo
-            .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", self.folder.join("build"))
             .env("CARGO_ENCODED_RUSTFLAGS", remap)
             .env("CARGO_INCREMENTAL", "0")
@@ -132,7 +133,7 @@ impl Dist {
     /// Makes the Debian package, as `crates/cli/Cargo.toml` describes it.
     fn package(&self) -> anyhow::Result<PathBuf> {
         let tools = self.folder.join("tools");
-        crate::install_tool(CARGO_DEB, "", &tools)?;
+        cargo::install_tool(CARGO_DEB, "", &tools)?;
         let package = self.folder.join(format!("tactus_{VERSION}_amd64.deb"));
         let mut path = tools.join("bin").into_os_string();
         path.push(":");

@@ -4,7 +4,9 @@
 mod analysis_speed;
 mod attacks;
 mod c_library;
+mod cargo;
 mod chore_guest;
+mod conditions;
 mod cost_noise;
 mod coverage;
 mod cyclictest;
@@ -14,6 +16,7 @@ mod floor;
 mod generated;
 mod gpio;
 mod peers;
+mod ratio;
 mod rt_faults;
 mod rtkit;
 mod streams;
@@ -21,19 +24,18 @@ mod timerlat;
 mod tracing_cost;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-use anyhow::{Context, ensure};
+use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   generate            write docs/man, docs/completions and docs/commands.md from the command line
   generate --check    fail if they are out of date
-  header              write crates/capi/include/tactus_rt.h from the sources of the C library
-  header --check      fail if it is out of date
-  c-library PREFIX    build the C library and copy it below PREFIX, with its header and its
-                      description for pkg-config
+  header              write tactus_rt.h and tactus.h in crates/capi/include from the sources of the
+                      C library
+  header --check      fail if they are out of date
+  c-library PREFIX    build the C library and copy it below PREFIX, with its headers and their
+                      descriptions for pkg-config
   dist                build what people install, below target/dist: a static program that contains
                       the program for guests, as an archive and as a Debian package (minutes;
                       musl-gcc)
@@ -130,8 +132,8 @@ fn main() -> anyhow::Result<ExitCode> {
             rtkit::compare(&repository(), rounds.parse()?, quantum.parse()?)?;
         }
         _ if rtkit::helper(&words)? => {}
-        ["faults"] => faults("500")?,
-        ["faults", kills] => faults(kills)?,
+        ["faults"] => cargo::faults(&repository(), "500")?,
+        ["faults", kills] => cargo::faults(&repository(), kills)?,
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
         ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,
         ["floor", ref options @ ..] => floor::run(options)?,
@@ -146,49 +148,6 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Runs the test that kills processes, with this number of kills, and prints its table.
-fn faults(kills: &str) -> anyhow::Result<()> {
-    let tested = Command::new("cargo")
-        .args(["test", "-p", "tactus-cli", "--test", "faults", "--", "--nocapture"])
-        .env("TACTUS_FAULTS", kills)
-        .current_dir(repository())
-        .status()
-        .context("cargo")?;
-    ensure!(tested.success(), "something was left behind; see the table");
-    Ok(())
-}
-
-/// Builds the release binary of `tactus` and returns its path.
-fn release(root: &Path) -> anyhow::Result<PathBuf> {
-    let built = Command::new("cargo")
-        .args(["build", "--release", "--locked"])
-        .current_dir(root)
-        .status()
-        .context("cargo")?;
-    ensure!(built.success(), "tactus does not build");
-    Ok(target(root).join("release/tactus"))
-}
-
-/// Installs a tool, such as `NAME@VERSION`, with these features below `tools`, unless this version
-/// is there.
-fn install_tool(tool: &str, features: &str, tools: &Path) -> anyhow::Result<()> {
-    let installed = Command::new("cargo")
-        .args(["install", "--quiet", "--locked", "--debug", "--no-default-features"])
-        .args(["--features", features, tool, "--root"])
-        .arg(tools)
-        // Cargo builds in a temporary directory and removes it.
-        .env_remove("CARGO_TARGET_DIR")
-        .status()
-        .context("cargo")?;
-    ensure!(installed.success(), "{tool} cannot be installed");
-    Ok(())
-}
-
-/// Cargo's target directory.
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |named| root.join(named))
 }
 
 fn repository() -> PathBuf {

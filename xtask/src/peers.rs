@@ -10,16 +10,17 @@ mod sockperf;
 mod x11perf;
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 use tactus_model::random::SplitMix64;
+use tactus_stats::median::median_of;
 use tactus_stats::modes::Modes;
 
-use crate::cyclictest::{interval_of_median, median, steal_ticks};
+use crate::conditions::Conditions;
+use crate::ratio::Ratio;
 
 /// All rows; a peer has a file with its own.
 const ROWS: &[&[Row]] = &[perf::ROWS, sockperf::ROWS, fio::ROWS, x11perf::ROWS];
@@ -115,6 +116,22 @@ impl Bench {
             _ => bail!("{} costs for {settings:?} instead of one", costs.len()),
         }
     }
+
+    /// The same under the real-time policy of [`on_cpu`].
+    fn realtime(&self, settings: &[&str]) -> anyhow::Result<f64> {
+        let policy = format!("fifo:{PRIORITY}");
+        self.tactus(&[settings, &["--policy", &policy]].concat())
+    }
+}
+
+/// The priority of both sides where interrupts and the hypervisor alone may disturb them.
+const PRIORITY: &str = "20";
+
+/// A program under a real-time policy on a CPU.
+fn on_cpu(cpu: &str, program: &str) -> Command {
+    let mut command = Command::new("chrt");
+    command.args(["--fifo", PRIORITY, "taskset", "--cpu-list", cpu, program]);
+    command
 }
 
 /// Runs a command that must succeed and returns its output.
@@ -136,18 +153,12 @@ pub(crate) fn compare(root: &Path, named: &str) -> anyhow::Result<()> {
     ensure!(!rows.is_empty(), "no row contains `{named}`");
     require_programs(&rows)?;
     let folder = tempfile::tempdir()?;
-    let bench = Bench { tactus: crate::release(root)?, folder: folder.path().to_owned() };
-    let steal = steal_ticks()?;
+    let bench = Bench { tactus: crate::cargo::release(root)?, folder: folder.path().to_owned() };
+    let conditions = Conditions::begin()?;
     let mut random = SplitMix64::new(SEED);
     let found = measured(&rows, &bench, &mut random)?;
     println!("{}", table(&rows, &found, &mut random));
-    let load = fs::read_to_string("/proc/loadavg")?;
-    println!(
-        "load average {}, steal time {} ticks",
-        load.split(' ').next().unwrap_or_default(),
-        steal_ticks()? - steal
-    );
-    Ok(())
+    conditions.print()
 }
 
 fn require_programs(rows: &[&Row]) -> anyhow::Result<()> {
@@ -217,14 +228,11 @@ fn table(rows: &[&Row], found: &[Vec<Pair>], random: &mut SplitMix64) -> String 
         let compared = in_one_mode(pairs);
         let ratios: Vec<f64> = compared.iter().map(|[ours, theirs]| ours / theirs).collect();
         let side =
-            |of: usize| nanos(median(&pairs.iter().map(|pair| pair[of]).collect::<Vec<f64>>()));
-        let (ratio, verdict) = match ratios.len() < PAIRS_MIN {
-            true => ("–".to_owned(), Verdict::Open),
-            false => {
-                let (low, high) = interval_of_median(&ratios, random);
-                let ratio = format!("{:.3} [{low:.3}, {high:.3}]", median(&ratios));
-                (ratio, row.allowed.judge([low, high]))
-            }
+            |of: usize| median_of(pairs.iter().map(|pair| pair[of])).map_or("–".to_owned(), nanos);
+        let ratio = Ratio::of(&ratios, random).filter(|_| ratios.len() >= PAIRS_MIN);
+        let (ratio, verdict) = match ratio {
+            None => ("–".to_owned(), Verdict::Open),
+            Some(ratio) => (ratio.to_string(), row.allowed.judge(ratio.interval)),
         };
         text.push_str(&format!(
             "{:<28} {:<10} {:>10} {:>10} {:>8}  {ratio:<22} {:>7}  {}\n",

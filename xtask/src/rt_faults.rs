@@ -1,7 +1,6 @@
 //! Faults beside a real-time loop, long enough to compare the deadlines.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use tactus_guests::machine::{Accelerator, Machine};
@@ -9,27 +8,23 @@ use tactus_model::guest::Guest;
 use tactus_model::message::Message;
 use tactus_wire::parse;
 
+use crate::cargo::{self, cargo};
 use crate::chore_guest::{self, ChoreGuest};
 
 /// Prints how soon hung threads are demoted, and the table of faults, for this many seconds each.
 pub(crate) fn run(repository: &Path, seconds: &str) -> anyhow::Result<()> {
     let seconds = number(seconds)?;
-    let cargo = |arguments: &[&str]| {
-        let mut command = Command::new("cargo");
-        command
-            .args(arguments)
-            .current_dir(repository)
-            .env("TACTUS_RT_FAULTS", seconds.to_string());
-        command.status().context("cargo")
+    let cargo = |arguments: &[&str], failure| {
+        let mut command = cargo(repository);
+        command.args(arguments).env("TACTUS_RT_FAULTS", seconds.to_string());
+        cargo::run(&mut command, failure)
     };
-    let demoted = cargo(&["bench", "--locked", "-p", "tactus-rt", "--bench", "hang", "--", "100"])?;
-    ensure!(demoted.success(), "hung threads were not demoted");
+    let hang = ["bench", "--locked", "-p", "tactus-rt", "--bench", "hang", "--", "100"];
+    cargo(&hang, "hung threads were not demoted")?;
     let test = "needs_root_both_sides";
     let table =
         ["test", "--locked", "-p", "tactus-cli", "--test", "rt_faults", test, "--", "--nocapture"];
-    let survived = cargo(&table)?;
-    ensure!(survived.success(), "a fault had an effect that stays; see the table");
-    Ok(())
+    cargo(&table, "a fault had an effect that stays; see the table")
 }
 
 fn number(seconds: &str) -> anyhow::Result<f64> {

@@ -91,10 +91,11 @@ impl Passed {
     fn of(sample: &WitnessedSample) -> Option<Self> {
         let segments = sample.segments?;
         let mut sum = 0;
-        let [irq_entry, handler, wakeup, switched, end] = Segment::ALL.map(|segment| {
-            sum += segments.get(segment).as_nanos();
-            sum
-        });
+        let [irq_entry, handler, wakeup, switched, end, _handed_over] =
+            Segment::ALL.map(|segment| {
+                sum += segments.get(segment).as_nanos();
+                sum
+            });
         Some(Self { irq_entry, handler, wakeup, switched, end })
     }
 }
@@ -283,7 +284,10 @@ fn witness_of(
     samples: Vec<Sample>,
 ) -> anyhow::Result<Vec<WitnessedSample>> {
     let origin = Origin::Due(SleepMethod::Nanosleep);
-    Ok(witness(source, vec![ProbeTask { task: 0, thread, origin, opened, samples }])?)
+    Ok(witness(
+        source,
+        vec![ProbeTask { task: 0, thread, origin, opened, samples, receiver: None }],
+    )?)
 }
 
 fn print(results: &Results) {

@@ -188,7 +188,9 @@ impl From<BadExperiment> for Error {
         let hint = match &error {
             BadExperiment::Idle { setting, probe } => Some(match only_of(setting) {
                 Some(operation) if *probe == ProbeKind::Cost => {
-                    format!("add `--probe cost --operation {operation}`")
+                    format!(
+                        "add `--probe cost --operation {operation}`, or leave `--{setting}` out"
+                    )
                 }
                 _ => format!("add `--probe {probe}`, or in a file: probe = \"{probe}\""),
             }),

@@ -1,14 +1,15 @@
 //! Why the wakeups of a run were late.
 
 use serde::Serialize;
-use tactus_explain::{Explanation, Options, Origin, ProbeTask, explain};
+use tactus_explain::{Explanation, Options, Origin, ProbeTask, Receiver, explain};
 use tactus_judge::doctor::against_recording;
 use tactus_model::cell::Cell;
+use tactus_model::midi::{MidiProbe, Via};
 use tactus_model::result::{Histogram, Measurement, Shortfall};
 use tactus_model::run::Run;
-use tactus_model::sample::SampleBlock;
+use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::Nanos;
-use tactus_model::traced::TracedStretch;
+use tactus_model::traced::{HandedOver, TracedStretch};
 use tactus_report::{CellExplanation, TracingCost};
 use tactus_stats::LatencyHistogram;
 use tactus_stats::paired::PairedDifference;
@@ -122,16 +123,20 @@ pub(crate) fn probe_tasks(
     traced: &TracedStretch,
     samples: &[(u32, SampleBlock)],
 ) -> Result<Vec<ProbeTask>> {
-    let probe = cell.probe.timer();
+    let origin = match cell.probe.midi() {
+        Some(MidiProbe { via: Via::Server, .. }) => Origin::Received,
+        _ => Origin::Due(cell.probe.timer().sleep),
+    };
     let mut tasks: Vec<ProbeTask> = traced
         .tasks
         .iter()
         .map(|task| ProbeTask {
             task: task.task,
             thread: task.thread,
-            origin: Origin::Due(probe.sleep),
+            origin,
             opened: traced.opened,
             samples: Vec::new(),
+            receiver: None,
         })
         .collect();
     for (number, block) in samples {
@@ -146,7 +151,28 @@ pub(crate) fn probe_tasks(
             task.samples.extend(block);
         }
     }
+    for (task, found) in tasks.iter_mut().zip(&traced.tasks) {
+        let handed_over = found.handed_over.as_ref();
+        task.receiver = handed_over.map(|found| receiver(&task.samples, found)).transpose()?;
+        if task.receiver.is_none() && cell.probe.midi().is_some() && origin != Origin::Received {
+            // The output thread alone shows nothing of the line.
+            task.samples.clear();
+        }
+    }
     Ok(tasks)
+}
+
+/// Who took these samples, and when each was handed over.
+fn receiver(samples: &[Sample], found: &HandedOver) -> Result<Receiver> {
+    let mut handed = found.block.decode().or_internal()?.into_iter().peekable();
+    let handed_over = samples.iter().map(|sample| {
+        // Both are in the order of due times.
+        while handed.next_if(|known| known.due < sample.due).is_some() {}
+        let known = handed.next_if(|known| known.due == sample.due);
+        // If it is not known when the thread was done, the receiver's waits show what happened.
+        known.map_or(sample.due, |known| known.came)
+    });
+    Ok(Receiver { thread: found.receiver, handed_over: handed_over.collect() })
 }
 
 /// The increase of the medians of a cell's tasks while events were recorded.

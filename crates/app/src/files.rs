@@ -6,22 +6,11 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tactus_record::live::require_regular;
+pub(crate) use tactus_sys::regular_file::open;
 use tactus_sys::whole_file::{Readers, WholeFile};
 
+use crate::error::OrError;
 use crate::{Error, ErrorKind, Result};
-
-/// Opens a file to read it. A pipe or a device is refused: opening or reading it may wait for ever.
-///
-/// # Errors
-/// The file cannot be read, or is not a regular file.
-pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
-    let there = fs::metadata(path)?;
-    // Reading a directory fails with a better reason.
-    if !there.is_file() && !there.is_dir() {
-        return Err(io::Error::other("it is a pipe or a device; copy its content to a file"));
-    }
-    fs::File::open(path)
-}
 
 /// Reads a text of at most `most` bytes.
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
@@ -31,6 +20,32 @@ pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
         return Err(io::Error::other(format!("it is larger than {} KiB", most >> 10)));
     }
     Ok(text)
+}
+
+/// Reads a file that a user names where the name of a shipped one is possible too; `what` it is.
+///
+/// # Errors
+/// There is no such file, it cannot be read, or it is longer than `most` bytes.
+pub(crate) fn read_named<'n>(
+    what: &str,
+    name: &str,
+    most: u64,
+    shipped: impl Iterator<Item = &'n str>,
+) -> Result<String> {
+    let error = match read_text(Path::new(name), most) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let failed = format!("cannot open {what} `{name}`");
+    if error.kind() != io::ErrorKind::NotFound {
+        return Err(error).or_error(ErrorKind::Usage, || failed);
+    }
+    let names: Vec<&str> = shipped.collect();
+    let hint = match tactus_model::text::nearest(name, &names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("name a file or one of: {}", names.join(", ")),
+    };
+    Err(Error::usage(format!("{failed}: no such {what}")).with_hint(hint))
 }
 
 /// Writes `content` to a file.

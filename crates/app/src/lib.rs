@@ -25,6 +25,7 @@ pub mod flight;
 pub mod gate;
 pub mod import;
 pub mod jobs;
+pub mod judge;
 pub mod kernel_gate;
 pub mod kernels;
 pub mod lint;

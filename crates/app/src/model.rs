@@ -3,7 +3,6 @@
 mod verify;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
@@ -15,8 +14,9 @@ use tactus_model::limits::PIPELINE_BYTES;
 use tactus_model::result::Measurement;
 use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
+use tactus_model::warning::Warning;
 use tactus_pipeline::draws::Samples;
-use tactus_pipeline::{Difference, Graph, Pipeline, Prediction, Source, shipped};
+use tactus_pipeline::{Difference, Graph, Pipeline, Prediction, Source, shipped, warnings};
 use tactus_store::Store;
 
 use crate::error::OrError;
@@ -33,26 +33,18 @@ pub use self::verify::{Verified, compare, usual_frames, verify};
 pub fn pipeline(name: &str) -> Result<Pipeline> {
     let parsed = match shipped::find(name) {
         Some(text) => Pipeline::parse(text),
-        None => Pipeline::parse(&read_file(name)?),
+        None => {
+            let shipped = shipped::PIPELINES.iter().map(|(name, _)| *name);
+            Pipeline::parse(&files::read_named("pipeline", name, PIPELINE_BYTES, shipped)?)
+        }
     };
     parsed.or_error(ErrorKind::Usage, || format!("cannot read pipeline `{name}`"))
-}
-
-fn read_file(name: &str) -> Result<String> {
-    let read = files::read_text(Path::new(name), PIPELINE_BYTES);
-    read.or_error(ErrorKind::Usage, || format!("cannot open pipeline `{name}`")).map_err(|error| {
-        let names: Vec<&str> = shipped::PIPELINES.iter().map(|(name, _)| *name).collect();
-        error.with_hint(match tactus_model::text::nearest(name, &names) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("name a file or one of: {}", names.join(", ")),
-        })
-    })
 }
 
 /// Resolves a pipeline with settings that replace its own.
 ///
 /// # Errors
-/// A setting does not fit, or this process may not use as many CPUs.
+/// A setting does not fit, or this process may not use the CPUs that it needs.
 pub fn graph(pipeline: &Pipeline, settings: &Layer) -> Result<Graph> {
     let graph = pipeline.graph(settings).map_err(Error::usage)?;
     crate::plan::require_machine(&graph.cells, settings)?;
@@ -100,8 +92,9 @@ pub fn plan(graph: &Graph, rounds: u32, seed: u64) -> Plan {
     }
 }
 
-/// Measures what a plan of [`plan`] names as a new run. With `frames`, the real pipeline runs for as
-/// many frames after each round, so that a drift of the machine affects both.
+/// Measures what a plan of [`plan`] names as a new run. With `frames`, the real pipeline runs for this
+/// number of frames after each round, so that a drift of the machine affects both. If it fails, the run
+/// stops.
 ///
 /// # Errors
 /// Those of [`new_run`]; a pipeline that cannot run is a [`Verified::failure`].
@@ -119,6 +112,7 @@ pub fn measure(
         frames,
         turns: 0,
         verified: Verified::default(),
+        stopper: None,
     };
     let done = new_run(places, store, plan, &GuestSettings::default(), &mut alternating)?;
     Ok((done, alternating.verified))
@@ -132,10 +126,12 @@ struct Alternating<'a> {
     frames: Option<u32>,
     turns: usize,
     verified: Verified,
+    stopper: Option<Stopper>,
 }
 
 impl Listener for Alternating<'_> {
     fn begins(&mut self, stopper: &Stopper) -> std::io::Result<()> {
+        self.stopper = Some(stopper.clone());
         self.inner.begins(stopper)
     }
 
@@ -146,6 +142,10 @@ impl Listener for Alternating<'_> {
             let is_round = self.turns.is_multiple_of(self.graph.cells.len());
             if let Some(frames) = self.frames.filter(|_| is_round) {
                 self.verified.run_once(self.places, self.graph, frames);
+                // Without the real pipeline, the rounds that follow would have nothing to compare.
+                if let (Some(_), Some(stopper)) = (&self.verified.failure, &self.stopper) {
+                    stopper.stop();
+                }
             }
         }
     }
@@ -160,8 +160,8 @@ impl Listener for Alternating<'_> {
 pub struct Foretold {
     /// The prediction.
     pub prediction: Prediction,
-    /// Warnings, in sentences.
-    pub warnings: Vec<String>,
+    /// What limits it.
+    pub warnings: Vec<Warning>,
 }
 
 /// Predicts from the samples of a run.
@@ -171,7 +171,7 @@ pub struct Foretold {
 /// samples cannot be read.
 pub fn predict(subject: &Subject<'_>, graph: &Graph, seed: u64) -> Result<Foretold> {
     let available = &subject.run().header.plan.cells;
-    let (mut samples, mut warnings, mut differing) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut samples, mut limits, mut differing) = (Vec::new(), Vec::new(), Vec::new());
     let sources: Vec<_> =
         (0..graph.cells.len()).map(|needed| graph.source(needed, available)).collect();
     require_same_conditions(subject, &sources)?;
@@ -184,19 +184,17 @@ pub fn predict(subject: &Subject<'_>, graph: &Graph, seed: u64) -> Result<Foreto
                 samples
             }
             None if needed == graph.wake => {
-                warnings.push(
-                    "the run has no wake-up latency (probe timer). Frames begin as if every \
-                     process woke at once. fix: measure it with the pipeline, without --run"
-                        .to_owned(),
-                );
+                limits.push(warnings::without_wake_up());
                 Samples::default()
             }
             None => return Err(missing(subject, graph, needed)),
         };
         samples.push(found);
     }
-    warnings.extend(sentences(&differing));
-    Ok(Foretold { prediction: Prediction::of(graph, &samples, seed), warnings })
+    let prediction = Prediction::of(graph, &samples, seed);
+    limits.extend(warnings::of_differences(&differing));
+    limits.extend(prediction.warnings());
+    Ok(Foretold { prediction, warnings: limits })
 }
 
 /// Requires that what a run measured had the policy and the load of the pipeline.
@@ -230,31 +228,6 @@ fn options_for(differences: &[&Difference]) -> Option<String> {
     let is_clear = differences.iter().all(is_given) && named.len() == differences.len();
     let option = |one: &&Difference| format!("--{} {}", one.setting, shell_word(&one.measured));
     is_clear.then(|| differences.iter().map(option).collect::<Vec<_>>().join(" "))
-}
-
-/// A warning for each condition in which operations, given by name, differ from the pipeline.
-fn sentences(differing: &[(String, Difference)]) -> Vec<String> {
-    let mut of_setting: Vec<(&str, Vec<String>)> = Vec::new();
-    for (name, Difference { setting, needed, measured }) in differing {
-        let entry = format!("{name} {measured} instead of {needed}");
-        match of_setting.iter_mut().find(|(known, _)| known == setting) {
-            Some((_, entries)) if entries.contains(&entry) => {}
-            Some((_, entries)) => entries.push(entry),
-            None => of_setting.push((setting, vec![entry])),
-        }
-    }
-    let sentence = |(setting, entries): (&str, Vec<String>)| {
-        let effect = match setting {
-            "pause" => " Real stages find colder caches and take longer.",
-            _ => "",
-        };
-        let entries = entries.join(", ");
-        format!(
-            "{setting} of the run is not that of the pipeline: {entries}.{effect} fix: measure with \
-             the pipeline, without --run"
-        )
-    };
-    of_setting.into_iter().map(sentence).collect()
 }
 
 fn name_of(graph: &Graph, cell: usize) -> String {
@@ -308,7 +281,7 @@ fn samples_of(
     }
 }
 
-/// What a sample contributes to a frame: one clock reading less, for so many operations.
+/// What a sample contributes to a frame: one clock reading less, times the factor of its source.
 fn duration(
     latency: Nanos,
     measurement: &Measurement,

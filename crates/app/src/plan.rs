@@ -1,8 +1,6 @@
 //! From an experiment and its overrides to a plan.
 
 use std::cell::LazyCell;
-use std::io;
-use std::path::Path;
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
@@ -76,26 +74,12 @@ fn unnamed(settings: &mut Layer, purpose: Option<Purpose>) -> Result<Experiment>
 pub(crate) fn read(name: &str) -> Result<Experiment> {
     let parsed = match shipped::find(name) {
         Some(text) => Experiment::parse(text),
-        None => Experiment::parse(&read_file(name)?),
+        None => {
+            let shipped = shipped::EXPERIMENTS.iter().map(|(name, _)| *name);
+            Experiment::parse(&files::read_named("experiment", name, EXPERIMENT_BYTES, shipped)?)
+        }
     };
     parsed.or_error(ErrorKind::Usage, || format!("cannot read experiment `{name}`"))
-}
-
-fn read_file(name: &str) -> Result<String> {
-    let error = match files::read_text(Path::new(name), EXPERIMENT_BYTES) {
-        Ok(text) => return Ok(text),
-        Err(error) => error,
-    };
-    let what = format!("cannot open experiment `{name}`");
-    if error.kind() != io::ErrorKind::NotFound {
-        return Err(error).or_error(ErrorKind::Usage, || what);
-    }
-    let names: Vec<&str> = shipped::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-    let hint = match tactus_model::text::nearest(name, &names) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("name a file or one of: {}", names.join(", ")),
-    };
-    Err(Error::usage(format!("{what}: no such experiment")).with_hint(hint))
 }
 
 /// Requires that this machine has what cells name: CPUs and memory.

@@ -1,5 +1,6 @@
 //! Watching a cell while it is measured.
 
+use tactus_explain::Origin;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
@@ -124,7 +125,11 @@ impl<'p> Watch<'p> {
             LiveEvent::Shortfall(shortfall) => WatchEvent::Shortfall(shortfall),
             LiveEvent::Opened { opened, threads } => {
                 self.opened = Some(opened);
-                self.lately = Some(Lately::new(self.cell.probe.timer().sleep, opened, &threads));
+                let origin = match self.cell.probe.midi() {
+                    Some(_) => Origin::Received,
+                    None => Origin::Due(self.cell.probe.timer().sleep),
+                };
+                self.lately = Some(Lately::new(origin, opened, &threads));
                 let cpus = self.samples.as_ref().map_or(&[][..], LiveSamples::cpus).to_vec();
                 WatchEvent::Opened { cpus }
             }

@@ -11,13 +11,16 @@ mod export;
 mod gate;
 mod import;
 mod internal;
+mod judge;
 mod lab;
 mod lint;
 mod list;
+mod mail;
 mod measure;
 mod midi;
 mod model;
 mod need;
+mod play;
 mod qos;
 mod qosd;
 mod quanta;
@@ -56,6 +59,9 @@ pub(crate) enum Command {
     Streamd(streamd::StreamdArguments),
     Streams(streams::StreamsArguments),
     Midi(midi::MidiArguments),
+    Judge(judge::JudgeArguments),
+    Play(play::PlayArguments),
+    Mail(mail::MailArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -93,6 +99,9 @@ impl Command {
             | Self::Streamd(_)
             | Self::Streams(_)
             | Self::Midi(_)
+            | Self::Judge(_)
+            | Self::Play(_)
+            | Self::Mail(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
@@ -128,6 +137,9 @@ impl Command {
             Self::Streamd(arguments) => streamd::run(arguments),
             Self::Streams(arguments) => streams::run(&arguments),
             Self::Midi(arguments) => midi::run(&arguments),
+            Self::Judge(arguments) => judge::run(&arguments),
+            Self::Play(arguments) => play::run(&arguments),
+            Self::Mail(arguments) => mail::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["doctor", "measure", "costs", "model", "why", "explain", "watch", "lint", "record"],
     ),
     ("Guarantee", &["need", "admit", "reserve", "qosd", "qos"]),
-    ("Deliver at a time", &["streamd", "streams", "midi"]),
+    ("Deliver at a time", &["streamd", "streams", "midi", "play", "judge", "mail"]),
     ("Stored runs", &["list", "show", "report", "compare", "gate"]),
     (
         "Rarely used",

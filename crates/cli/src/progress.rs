@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tactus_lab::event::Event;
@@ -24,11 +24,36 @@ pub(crate) struct Progress {
     total: Nanos,
     /// The part of `total` of the finished rounds.
     finished: Nanos,
+    /// The announced duration, until it is confirmed or corrected after the first round.
+    announced: Option<Announced>,
     /// What the samples of each cell are.
     samples: Vec<SampleKind>,
     shortfalls: HashSet<Shortfall>,
     /// Fixes that need not be printed any more; `None` if a verdict prints all of them afterwards.
     fixes: Option<HashSet<String>>,
+}
+
+/// The duration of a run, as announced when it began.
+struct Announced {
+    began: Instant,
+    estimate: Nanos,
+    /// The first round that was begun.
+    round: Option<u32>,
+}
+
+impl Announced {
+    /// The duration that the first round lets expect, when a later `round` begins with `remaining`
+    /// left; `None` before that.
+    fn corrected(&mut self, round: u32, remaining: Nanos) -> Option<Nanos> {
+        let is_later = *self.round.get_or_insert(round) != round;
+        is_later.then(|| Nanos::from(self.began.elapsed()) + remaining)
+    }
+
+    /// Whether another duration would be noticed: by a quarter, and by five seconds.
+    fn is_off(&self, corrected: Nanos) -> bool {
+        let off = self.estimate.as_nanos().abs_diff(corrected.as_nanos());
+        off > self.estimate.as_nanos() / 4 && off > Nanos::from_secs(5).as_nanos()
+    }
 }
 
 /// The time between two redraws of the bar. A redraw wakes this process on the measured machine,
@@ -47,6 +72,7 @@ impl Progress {
             quietness,
             total: Nanos::ZERO,
             finished: Nanos::ZERO,
+            announced: None,
             samples: Vec::new(),
             shortfalls: HashSet::new(),
             fixes: Some(HashSet::new()),
@@ -72,6 +98,8 @@ impl Progress {
                 if self.quietness.is_quiet() => {}
             Event::RunStarted { run, plan, turns, estimate, .. } => {
                 self.total = *estimate;
+                self.announced =
+                    Some(Announced { began: Instant::now(), estimate: *estimate, round: None });
                 self.bar.set_length(estimate.as_nanos() / 1_000_000);
                 self.line(&format!(
                     "{run}: {}, {}, {}, about {}; seed {}",
@@ -83,6 +111,7 @@ impl Progress {
                 ));
             }
             Event::TurnStarted { label, done, of, remaining, turn } => {
+                self.correct(turn.round, *remaining);
                 let place = format!("{}/{of}", done + 1);
                 let left = format::span(*remaining);
                 if self.terminal {
@@ -126,6 +155,17 @@ impl Progress {
         }
     }
 
+    /// Corrects the announced duration after the first round, if it was wrong.
+    fn correct(&mut self, round: u32, remaining: Nanos) {
+        let Some(announced) = &mut self.announced else { return };
+        let Some(corrected) = announced.corrected(round, remaining) else { return };
+        if announced.is_off(corrected) {
+            let (all, first) = (format::span(corrected), format::span(announced.estimate));
+            self.line(&format!("by the first round, the run takes about {all} instead of {first}"));
+        }
+        self.announced = None;
+    }
+
     /// Prints each shortfall once, however many turns have it, and each fix once. If quiet, only the
     /// verdict has them where one follows.
     fn shortfall(&mut self, shortfall: &Shortfall) {
@@ -164,4 +204,22 @@ fn outcome(kind: SampleKind, measurement: &Measurement) -> String {
         kind.noun(),
         format::latency(max)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_corrected_after_the_first_round_if_it_was_wrong() {
+        let estimate = Nanos::from_secs(60);
+        let mut announced = Announced { began: Instant::now(), estimate, round: None };
+        let left = Nanos::from_secs(240);
+        assert_eq!(announced.corrected(2, left), None, "a run that continues");
+        assert_eq!(announced.corrected(2, left), None);
+        assert!(announced.corrected(3, left).is_some_and(|all| all >= left));
+        assert!(announced.is_off(left) && !announced.is_off(Nanos::from_secs(70)));
+        announced.estimate = Nanos::from_secs(2);
+        assert!(!announced.is_off(Nanos::from_secs(6)), "seconds do not matter");
+    }
 }

@@ -28,21 +28,40 @@ pub(crate) fn print_status(
     Ok(())
 }
 
-/// The columns of a table, and their widths.
+/// The columns of a table, and their least widths: a table that is printed again and again keeps
+/// its shape.
 pub(crate) struct Columns<const N: usize>(pub(crate) [(&'static str, usize); N]);
 
 impl<const N: usize> Columns<N> {
-    /// The row of names.
-    pub(crate) fn header(&self) -> String {
-        self.row(self.0.map(|(name, _)| name.to_owned()))
-    }
-
-    /// A row.
-    pub(crate) fn row(&self, cells: [String; N]) -> String {
-        let mut line = String::new();
-        for (cell, (_, width)) in cells.iter().zip(self.0) {
-            line.push_str(&format!("{cell:width$}  "));
+    /// The row of names, and the rows.
+    pub(crate) fn table(&self, rows: impl IntoIterator<Item = [String; N]>) -> String {
+        let names = self.0.map(|(name, _)| name.to_owned());
+        let rows: Vec<[String; N]> = std::iter::once(names).chain(rows).collect();
+        let width_of = |column: usize| {
+            let longest = rows.iter().map(|row| row[column].chars().count()).max();
+            longest.unwrap_or_default().max(self.0[column].1)
+        };
+        let widths: [usize; N] = std::array::from_fn(width_of);
+        let mut table = String::new();
+        for row in &rows {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}  "));
+            table.push_str(cells.collect::<String>().trim_end());
+            table.push('\n');
         }
-        line.trim_end().to_owned() + "\n"
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_as_wide_as_its_widest_cell() {
+        let rows = [["a", "b", ""], ["µµµµµ", "c", "d"]].map(|row| row.map(str::to_owned));
+        assert_eq!(
+            Columns([("one", 2), ("two", 5), ("three", 1)]).table(rows),
+            "one    two    three\na      b\nµµµµµ  c      d\n"
+        );
     }
 }

@@ -11,11 +11,13 @@
 #![forbid(unsafe_code)]
 
 mod admissions;
+mod clips;
 mod experiments;
 mod exports;
 mod fifo;
 mod imports;
 mod lines;
+mod mail;
 mod messages;
 mod midi;
 pub mod mutation;
@@ -25,6 +27,7 @@ mod qos;
 mod recordings;
 mod seeds;
 mod stream;
+mod synchrony;
 mod tracing;
 
 /// A reader of untrusted bytes.
@@ -39,7 +42,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 25] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -56,11 +59,15 @@ pub const TARGETS: [Target; 21] = [
     Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },
     Target { name: "fifo", seeds: fifo::message_seeds, run: fifo::message },
     Target { name: "index", seeds: fifo::index_seeds, run: fifo::index },
+    Target { name: "clip", seeds: clips::seeds, run: clips::run },
     Target { name: "midi", seeds: midi::seeds, run: midi::run },
     Target { name: "midi_file", seeds: midi::file_seeds, run: midi::read_file },
     Target { name: "stream", seeds: stream::seeds, run: stream::run },
     Target { name: "osc", seeds: osc::seeds, run: osc::run },
     Target { name: "lines", seeds: lines::seeds, run: lines::run },
+    Target { name: "wave", seeds: synchrony::wave_seeds, run: synchrony::wave },
+    Target { name: "screen", seeds: synchrony::screen_seeds, run: synchrony::screen },
+    Target { name: "mail", seeds: mail::seeds, run: mail::run },
 ];
 
 /// The target with this name.

@@ -1,6 +1,6 @@
 //! Lines of programs at a door of the delivery server.
 
-use tactus_door::lines::request::Request;
+use tactus_door::lines::request::{Other, Request};
 use tactus_door::values::payload;
 use tactus_model::time::Instant;
 use tactus_stream::Format;
@@ -29,7 +29,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 let _ = payload(format, values.iter().copied());
             }
         }
-        Ok(Request::Cut(cut)) => drop(cut.at(now)),
+        Ok(Request::Other(Other::Cut(cut))) => drop(cut.at(now)),
         Ok(_) => {}
         Err(error) => assert!(!error.to_string().is_empty()),
     }

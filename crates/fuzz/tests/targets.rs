@@ -55,7 +55,7 @@ macro_rules! targets {
 
 targets!(
     recording, export, import, format, page, perf, experiment, admission, pipeline, message, wire,
-    qos, policy, peer, fifo, index, midi, midi_file, stream, osc, lines
+    qos, policy, peer, fifo, index, clip, midi, midi_file, stream, osc, lines, wave, screen, mail
 );
 
 fn fuzz(target: Target) {

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use tactus_guests::STATIC_TARGET;
+
+use crate::cargo::cargo;
 
 /// Our packages whose dependencies are in a distributed program.
 const PROGRAMS: [&str; 2] = ["tactus-cli", "tactus-guest"];
@@ -90,9 +91,8 @@ pub(super) fn text(root: &Path) -> anyhow::Result<String> {
 
 /// All packages of others that our programs need at run time, sorted.
 fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
-    let output = Command::new("cargo")
+    let output = cargo(root)
         .args(["metadata", "--format-version=1", "--locked", "--filter-platform", STATIC_TARGET])
-        .current_dir(root)
         .output()
         .context("cargo")?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));

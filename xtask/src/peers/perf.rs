@@ -3,16 +3,13 @@
 //! A mean contains all that others did on the CPU meanwhile. So both sides run under a real-time
 //! policy on one CPU, where only interrupts and the hypervisor disturb them, and for a short time.
 
-use std::process::Command;
-
 use anyhow::Context;
 
-use super::{Allowed, Bench, Program, Row, output};
+use super::{Allowed, Bench, Program, Row, on_cpu, output};
 
 const PERF: Program = Program { command: "perf", package: "linux-perf" };
 const PAIRS: usize = 16;
 const CPU: &str = "1";
-const PRIORITY: &str = "20";
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -61,8 +58,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn tactus(bench: &Bench, settings: &[&str]) -> anyhow::Result<f64> {
-    let policy = format!("fifo:{PRIORITY}");
-    bench.tactus(&[settings, &["--policy", &policy, "--cpus", CPU]].concat())
+    bench.realtime(&[settings, &["--cpus", CPU]].concat())
 }
 
 fn copy_by_tactus(bench: &Bench, size: &str) -> anyhow::Result<f64> {
@@ -71,12 +67,8 @@ fn copy_by_tactus(bench: &Bench, size: &str) -> anyhow::Result<f64> {
 
 /// `perf bench` with these words; it prints figures alone.
 fn perf(words: &[&str], repeated: &str, times: u64) -> anyhow::Result<String> {
-    let mut command = Command::new("chrt");
-    command
-        .args(["--fifo", PRIORITY, "taskset", "--cpu-list", CPU])
-        .args(["perf", "bench", "--format", "simple"])
-        .args(words)
-        .args([repeated, &times.to_string()]);
+    let mut command = on_cpu(CPU, "perf");
+    command.args(["bench", "--format", "simple"]).args(words).args([repeated, &times.to_string()]);
     output(&mut command)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{Allowed, Bench, Program, Row, output};
+use super::{Allowed, Bench, Program, Row, on_cpu, output};
 
 pub(super) const ROWS: &[Row] = &[Row {
     name: "UDP 64 B, one way, two CPUs",
@@ -18,14 +18,12 @@ pub(super) const ROWS: &[Row] = &[Row {
     theirs: |_| by_sockperf(),
 }];
 
-const PRIORITY: &str = "20";
 const ADDRESS: [&str; 4] = ["--ip", "127.0.0.1", "--port", "11135"];
 
 fn by_tactus(bench: &Bench) -> anyhow::Result<f64> {
-    let policy = format!("fifo:{PRIORITY}");
     let settings = ["--operation", "ipc-udp", "--size", "64B", "--wait", "block"];
-    let place = ["--partner-cpu", "other", "--policy", &policy, "--cpus", "0,1"];
-    bench.tactus(&[&settings[..], &place, &["--touch", "both", "--buffers", "recycled"]].concat())
+    let place = ["--partner-cpu", "other", "--cpus", "0,1"];
+    bench.realtime(&[&settings[..], &place, &["--touch", "both", "--buffers", "recycled"]].concat())
 }
 
 /// The server, which ends with this value.
@@ -37,23 +35,20 @@ impl Drop for Server {
     }
 }
 
-/// `sockperf` under a real-time policy on a CPU.
-fn on_cpu(cpu: &str, role: &str) -> Command {
-    let mut command = Command::new("chrt");
-    command
-        .args(["--fifo", PRIORITY, "taskset", "--cpu-list", cpu, "sockperf", role])
-        .args(ADDRESS);
+fn sockperf(cpu: &str, role: &str) -> Command {
+    let mut command = on_cpu(cpu, "sockperf");
+    command.arg(role).args(ADDRESS);
     command
 }
 
 /// The median of half a round trip, in nanoseconds.
 fn by_sockperf() -> anyhow::Result<f64> {
-    let mut server = on_cpu("1", "server");
+    let mut server = sockperf("1", "server");
     tactus_sys::process::die_with_parent(&mut server);
     let _server = Server(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     // It prints nothing that shows when it is ready.
     std::thread::sleep(Duration::from_millis(300));
-    let text = output(on_cpu("0", "ping-pong").args(["--msg-size", "64", "--time", "1"]))?;
+    let text = output(sockperf("0", "ping-pong").args(["--msg-size", "64", "--time", "1"]))?;
     let line = text.lines().find(|line| line.contains("percentile 50.000 ="));
     let micros = line.and_then(|line| line.rsplit('=').next()?.trim().parse::<f64>().ok());
     Ok(micros.with_context(|| format!("sockperf: no median in {text}"))? * 1000.0)

@@ -55,7 +55,7 @@ impl Verified {
     }
 
     /// What the machine did while the operations of a run were measured, and during all runs of the
-    /// pipeline, which had so many frames.
+    /// pipeline, which had this number of `frames`.
     fn conditions(&self, run: &Run, frames: usize) -> Conditions {
         let cpus = run.header.facts_before.cpu.online.as_ref().map(CpuList::len);
         let foreign = |windows: Vec<_>| cpus.and_then(|cpus| foreign(&windows, cpus));
@@ -66,7 +66,7 @@ impl Verified {
         let waited: Nanos = self.runs.iter().map(|run| run.waited).sum();
         Conditions {
             call_operations_ns: RunCosts::of(run).system_call_ns,
-            call_pipeline_ns: tactus_stats::modes::median_of(calls),
+            call_pipeline_ns: tactus_stats::median::median_of(calls),
             steal: steal.map(|steal| share(steal, over)),
             foreign_operations: foreign(run.measurements.iter().filter_map(used).collect()),
             foreign_pipeline: foreign(self.runs.iter().map(rates).collect()),

@@ -55,6 +55,7 @@ fn recorded_run(store: &mut Store) -> RunId {
     let traced = measured.traced.as_mut().unwrap();
     traced.opened = Instant::from_nanos(task["opened"].as_u64().unwrap());
     traced.tasks[0].thread = serde_json::from_value(task["thread"].clone()).unwrap();
+    traced.tasks[0].handed_over = None;
     let late: Sample = serde_json::from_value(task["samples"][0].clone()).unwrap();
     let mut traced_samples = traced_data.samples[0].1.decode().unwrap();
     *traced_samples.last_mut().unwrap() = late;

@@ -10,7 +10,8 @@ use tactus_app::runs::Runs;
 use tactus_app::{Places, Subject, costs, files};
 use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
-use tactus_model::run::RunId;
+use tactus_model::run::{Run, RunId};
+use tactus_model::warning::Warning;
 use tactus_stats::costs::differences::Difference;
 use tactus_stats::costs::ranking::Ranking;
 use tactus_stats::costs::{CostRow, OverSizes, RunCosts};
@@ -101,8 +102,13 @@ enum Conclusion<'a> {
         #[serde(flatten)]
         cost: &'a InterruptCost,
     },
-    /// The machine.
-    Machine { run: &'a RunId, system_call_ns: Option<f64>, modes: Option<Modes> },
+    /// The machine, and what limits all figures.
+    Machine {
+        run: &'a RunId,
+        system_call_ns: Option<f64>,
+        modes: Option<Modes>,
+        warnings: Vec<Warning>,
+    },
     /// The page.
     Page { run: &'a RunId, path: &'a Path },
 }
@@ -136,7 +142,7 @@ fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult 
     let (id, run) = (subject.id(), subject.run());
     let costs = costs::of(run)?;
     match arguments.events.json {
-        true => print_lines(id, &costs)?,
+        true => print_lines(run, &costs)?,
         false => {
             write!(stdout(), "{}", tactus_report::costs_text(run, &costs, &table_options()))?;
         }
@@ -150,7 +156,8 @@ fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult 
     }
 }
 
-fn print_lines(run: &RunId, costs: &RunCosts) -> CommandResult {
+fn print_lines(subject: &Run, costs: &RunCosts) -> CommandResult {
+    let run = &subject.header.id;
     for row in &costs.rows {
         write_line(&Conclusion::Cost { run, row })?;
     }
@@ -166,6 +173,10 @@ fn print_lines(run: &RunId, costs: &RunCosts) -> CommandResult {
     for cost in &costs.interrupts {
         write_line(&Conclusion::Interrupts { run, cost })?;
     }
-    let (system_call_ns, modes) = (costs.system_call_ns, costs.modes);
-    Ok(write_line(&Conclusion::Machine { run, system_call_ns, modes })?)
+    Ok(write_line(&Conclusion::Machine {
+        run,
+        system_call_ns: costs.system_call_ns,
+        modes: costs.modes,
+        warnings: tactus_judge::costs::warnings(subject, costs),
+    })?)
 }

@@ -35,6 +35,8 @@ enum Role {
     LoadWorker,
     /// Change settings of the machine, and restore them when the measurement ends
     Guardian,
+    /// Observe one playback of a player
+    Observer,
     /// Execute a command as soon as it has its reserve
     Reserved {
         #[arg(long)]
@@ -58,6 +60,7 @@ impl InternalArguments {
             | Role::Load
             | Role::LoadWorker
             | Role::Guardian
+            | Role::Observer
             | Role::Reserved { .. } => false,
         }
     }
@@ -75,6 +78,7 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
         Role::Guardian => tactus_settings::guardian_main().map_err(CommandError::internal),
+        Role::Observer => tactus_observer::observer_main().map_err(CommandError::internal),
         Role::Reserved { parent, lock_memory, command } => {
             Ok(tactus_app::reserve::become_command(*parent, command, *lock_memory)?)
         }

@@ -14,6 +14,7 @@ use tactus_model::address::Address;
 use tactus_model::experiment::Plan;
 use tactus_model::run::RunId;
 use tactus_model::settings::Layer;
+use tactus_model::warning::Warning;
 use tactus_pipeline::{Comparison, Graph, Prediction};
 use tactus_report::{Modelled, format, pipeline_page, pipeline_text};
 
@@ -89,13 +90,14 @@ enum Conclusion<'a> {
         pipeline: &'a str,
         #[serde(flatten)]
         prediction: &'a Prediction,
-        warnings: &'a [String],
+        warnings: &'a [Warning],
     },
     /// The real pipeline beside it.
     Comparison {
         run: &'a RunId,
         #[serde(flatten)]
         comparison: &'a Comparison,
+        warnings: Vec<Warning>,
     },
     /// The page.
     Page { run: &'a RunId, path: &'a Path },
@@ -176,7 +178,8 @@ fn conclude(
         let pipeline = &graph.name;
         write_line(&Conclusion::Prediction { run, pipeline, prediction, warnings })?;
         if let Some(comparison) = &comparison {
-            write_line(&Conclusion::Comparison { run, comparison })?;
+            let warnings = comparison.warnings(graph);
+            write_line(&Conclusion::Comparison { run, comparison, warnings })?;
         }
     } else {
         write!(stdout(), "{}", pipeline_text(&modelled, &table_options()))?;
@@ -190,11 +193,7 @@ fn conclude(
         }
     }
     match verified.failure {
-        Some(failure) if verified.runs.is_empty() => Err(failure.into()),
-        Some(failure) => {
-            say!("warning: the real pipeline ran in fewer rounds: {failure}");
-            Ok(())
-        }
+        Some(failure) => Err(failure.into()),
         None if verified.runs.is_empty() && verified.ended > 0 => {
             say!(
                 "warning: in all {}, the real pipeline fell so far behind its period that it was \

@@ -69,7 +69,7 @@ fn not_answered(error: NotAnswered) -> CommandError {
     error.with_hint("is the manager running? start it by tactus qosd").into()
 }
 
-/// The columns of the table and their widths.
+/// The columns of the table and their least widths.
 const COLUMNS: Columns<8> = Columns([
     ("reserve", 7),
     ("thread", 8),
@@ -96,10 +96,7 @@ fn text(status: &Status) -> String {
     if status.reserves.is_empty() {
         return text + "no reserves\n";
     }
-    text.push_str(&COLUMNS.header());
-    for reserve in &status.reserves {
-        text.push_str(&COLUMNS.row(cells(reserve)));
-    }
+    text.push_str(&COLUMNS.table(status.reserves.iter().map(cells)));
     for reserve in status.reserves.iter().filter(|reserve| reserve.stuck > 0) {
         text.push_str(&format!(
             "stuck: the kernel had left thread {} throttled {}; the manager set its policy again\n",

@@ -15,9 +15,11 @@ use crate::status::{Columns, print_status};
 /// Print what the delivery server delivers: its devices, its clients, and how early items arrive.
 ///
 /// The server is tactus streamd. Any user may ask. The error of a device is how much later than due
-/// deliveries began, since the start. The slack of a client is how early its items arrived at the
-/// queue of their device in the last minute; lead is how far ahead of its time it should submit an
-/// item.
+/// deliveries began, since the start. Items of a client are delivered, too late for their policy and
+/// not delivered, failed at the device or refused, cut or closed, or unknown: they may have come
+/// out. Of those delivered, "late" had arrived at the queue of their device too late to be in time.
+/// The slack of a client is how early its items arrived there in the last minute; lead is how far
+/// ahead of its time it should submit an item.
 ///
 /// Example: tactus streams --watch
 #[derive(Args)]
@@ -60,7 +62,7 @@ const DEVICES: Columns<7> = Columns([
     ("p99", 10),
 ]);
 
-const CLIENTS: Columns<10> = Columns([
+const CLIENTS: Columns<13> = Columns([
     ("client", 16),
     ("process", 8),
     ("user", 6),
@@ -68,7 +70,10 @@ const CLIENTS: Columns<10> = Columns([
     ("waiting", 8),
     ("delivered", 10),
     ("late", 6),
-    ("dropped", 8),
+    ("too late", 8),
+    ("failed", 6),
+    ("cut/closed", 10),
+    ("unknown", 7),
     ("slack p1", 10),
     ("lead", 10),
 ]);
@@ -84,31 +89,21 @@ const INPUTS: Columns<6> = Columns([
 
 /// The status for people: a headline, a row for each device, and a row for each client.
 fn text(status: &Status) -> String {
-    let Counts { accepted, delivered, .. } = status.total;
+    let [delivered, late, too_late, failed, ended, unknown] =
+        counted(&status.total).map(format::count);
     let mut text = format!(
-        "{}; {} accepted in {}: {} delivered, {} late, {} dropped\n",
+        "{}; {} accepted in {}: {delivered} delivered ({late} late), {too_late} too late, \
+         {failed} failed, {ended} cut or closed, {unknown} unknown\n",
         format::counted(status.clients.len() as u64, "client"),
-        format::counted(accepted, "item"),
+        format::counted(status.total.accepted, "item"),
         format::span(status.running),
-        format::count(delivered),
-        format::count(status.total.late),
-        format::count(dropped(&status.total)),
     );
-    text.push_str(&DEVICES.header());
-    for device in &status.devices {
-        text.push_str(&DEVICES.row(device_cells(device)));
-    }
+    text.push_str(&DEVICES.table(status.devices.iter().map(device_cells)));
     if !status.clients.is_empty() {
-        text.push_str(&CLIENTS.header());
-    }
-    for client in &status.clients {
-        text.push_str(&CLIENTS.row(client_cells(client)));
+        text.push_str(&CLIENTS.table(status.clients.iter().map(client_cells)));
     }
     if !status.inputs.is_empty() {
-        text.push_str(&INPUTS.header());
-    }
-    for input in &status.inputs {
-        text.push_str(&INPUTS.row(input_cells(input)));
+        text.push_str(&INPUTS.table(status.inputs.iter().map(input_cells)));
     }
     for shortfall in &status.shortfalls {
         text.push_str(&format!("warning: {}\n", format::printable(shortfall)));
@@ -116,16 +111,20 @@ fn text(status: &Status) -> String {
     text
 }
 
-/// Items that were not delivered, but for those that were late.
-const fn dropped(counts: &Counts) -> u64 {
-    counts.failed + counts.cut + counts.closed + counts.refused + counts.unknown
+/// Items that were delivered, those of them that arrived late, and items that were too late, failed,
+/// were cut or closed, and are unknown.
+const fn counted(counts: &Counts) -> [u64; 6] {
+    let Counts { delivered, delivered_late, late, failed, refused, cut, closed, unknown, .. } =
+        *counts;
+    [delivered, delivered_late, late, failed + refused, cut + closed, unknown]
 }
 
 fn device_cells(status: &DeviceStatus) -> [String; 7] {
     let DeviceStatus { info, streams, waiting, delivered, error } = status;
     [
         format::quoted(&info.name),
-        format::quoted(&info.spec),
+        // Whole: it ends with the place where programs find the device.
+        format::printable(&info.spec),
         streams.to_string(),
         waiting.to_string(),
         delivered.to_string(),
@@ -134,17 +133,22 @@ fn device_cells(status: &DeviceStatus) -> [String; 7] {
     ]
 }
 
-fn client_cells(status: &ClientStatus) -> [String; 10] {
+fn client_cells(status: &ClientStatus) -> [String; 13] {
     let ClientStatus { name, process, user, streams, waiting, counts, slack, .. } = status;
+    let [delivered, late, too_late, failed, ended, unknown] =
+        counted(counts).map(|count| count.to_string());
     [
         format::quoted(name),
         process.to_string(),
         user.to_string(),
         streams.to_string(),
         waiting.to_string(),
-        counts.delivered.to_string(),
-        counts.late.to_string(),
-        dropped(counts).to_string(),
+        delivered,
+        late,
+        too_late,
+        failed,
+        ended,
+        unknown,
         format::latency_or_nothing(slack.map(|slack| slack.p1)),
         format::latency_or_nothing(slack.map(|slack| slack.recommended_lead())),
     ]
@@ -154,7 +158,7 @@ fn input_cells(status: &InputStatus) -> [String; 6] {
     let InputStatus { name, spec, listeners, messages, problems, lost, is_gone } = status;
     [
         format::quoted(name),
-        if *is_gone { "gone".to_owned() } else { format::quoted(spec) },
+        if *is_gone { "gone".to_owned() } else { format::printable(spec) },
         listeners.to_string(),
         messages.to_string(),
         problems.to_string(),
@@ -181,7 +185,14 @@ mod tests {
         let error = Errors { p50: us(3), p99: us(12), p999: us(20), max: us(40) };
         let device =
             DeviceStatus { info, streams: 1, waiting: 2, delivered: 100, error: Some(error) };
-        let counts = Counts { accepted: 105, delivered: 100, late: 2, cut: 1, ..Counts::default() };
+        let counts = Counts {
+            accepted: 105,
+            delivered: 100,
+            delivered_late: 3,
+            late: 2,
+            cut: 1,
+            ..Counts::default()
+        };
         let slack = Slack { items: 105, late: 2, p1: us(900), least: us(0), needed: us(150) };
         let client = ClientStatus {
             client: ClientId(1),
@@ -204,11 +215,12 @@ mod tests {
         };
         assert_eq!(
             text(&status).replace('\u{202f}', " "),
-            "1 client; 105 items accepted in 5 s: 100 delivered, 2 late, 1 dropped\n\
+            "1 client; 105 items accepted in 5 s: 100 delivered (3 late), 2 too late, 0 failed, \
+             1 cut or closed, 0 unknown\n\
              device        what                  streams  waiting   delivered   error p50   p99\n\
              null          measure               1        2         100         3.00 µs     12.0 µs\n\
-             client            process   user    streams  waiting   delivered   late    dropped   slack p1    lead\n\
-             player            4711      1000    1        2         100         2       1         900 µs      300 µs\n\
+             client            process   user    streams  waiting   delivered   late    too late  failed  cut/closed  unknown  slack p1    lead\n\
+             player            4711      1000    1        2         100         3       2         0       1           0        900 µs      300 µs\n\
              warning: fifo:80: not permitted\n"
         );
     }

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 127] = [
+const ROWS: [Row; 137] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -155,6 +155,21 @@ const ROWS: [Row; 127] = [
     (&["reserve", "1ms/5s", "--rung", "deadline", "--", "true"], "a period of 4194.304ms", 3),
     (&["reserve", "9us/50us", "--rung", "deadline", "--", "true"], "a period of 100us", 3),
     (&["reserve", "--adjust", "1", "1ms/9ms"], "does not run under `tactus reserve`", 2),
+    // Mail.
+    (&["mail", "record", "{dir}/a.webm", "--picture", "screan"], "write synthetic, screen, cam", 2),
+    (&["mail", "record", "{dir}/a.webm", "--sound", "mic"], "write synthetic, microphone, ", 2),
+    (&["mail", "record", "{dir}/a.webm", "--size", "640"], "write WIDTHxHEIGHT in pixels", 2),
+    (&["mail", "record", "{dir}/a.webm", "--rate", "1000"], "a rate from 1 to 120 pictures", 2),
+    (&["mail", "record", "{dir}/a.webm", "--duration", "2h"], "a clip has at most 1h", 2),
+    (
+        &["mail", "send", "{dir}/a.webm", "--to", "a@b\nBcc: c@d"],
+        "`a@b\\nBcc: c@d` is not an ad",
+        2,
+    ),
+    (&["mail", "send", "{dir}/a", "--to", "a@b", "--subject", "a\nTo: c@d"], "has a line break", 2),
+    (&["mail", "play", "{dir}/hello.txt"], "not a mail: it has no headers", 2),
+    (&["mail", "play", "{dir}/pipe"], "it is a pipe or a device", 2),
+    (&["mail", "play", "{dir}/none.eml"], "cannot read {dir}/none.eml: No such file", 2),
     // Options that would be ignored.
     (&["watch", "--traced", "1s"], "unknown option `--traced`", 2),
     (&["watch", "--plain", "--load", "idle", "--load", "compute"], "has several values", 2),

@@ -178,6 +178,24 @@ fn needs_root_the_answer_to_why_survives_a_full_disk() {
 const SLEEPS: &str = "for i in 1 2 3; do sleep 0.02; done";
 
 #[test]
+fn needs_root_a_clip_that_fills_the_disk_keeps_its_beginning() {
+    let tactus = Tactus::new();
+    let Some(disk) = SmallDisk::mount(&tactus, "128k") else { return };
+    let clip = disk.path("a.webm").display().to_string();
+    let synthetic = ["--picture", "synthetic", "--sound", "synthetic", "--size", "320x240"];
+    // It ends by itself as soon as the disk is full.
+    let output = tactus.run(&[&["mail", "record", &clip, "--rate", "50"], &synthetic[..]].concat());
+    let error = text(&output.stderr);
+    if error.contains("ffmpeg is not installed") {
+        return skip(Need::Display, error);
+    }
+    assert_eq!(output.status.code(), Some(5), "{error}");
+    assert!(error.contains("No space left on device"), "{error}");
+    assert!(error.contains("a.webm.part has what was recorded until then"), "{error}");
+    assert_eq!(names(&disk.0)[0], "a.webm.part");
+}
+
+#[test]
 fn a_limit_on_file_sizes_is_an_error_and_leaves_no_file() {
     let tactus = Tactus::new();
     let folder = tactus.folder().join("out");

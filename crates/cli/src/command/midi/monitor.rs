@@ -1,9 +1,7 @@
 //! `tactus midi monitor`.
 
-use std::fmt;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -19,11 +17,11 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 use tactus_stream::{Ended, Listener, SOCKET};
 use tactus_streamd::Handle;
-use tactus_streamd::inputs::{Attentive, Gone, NotAPort, PortSpec, attend};
+use tactus_streamd::inputs::{Attentive, Gone, attend};
 use tactus_sys::clock;
 
 use super::ports::{
-    Distribution, SERVER, ThreadArguments, as_text, ended_by_signal, joined, open_input,
+    Distribution, Endpoint, ThreadArguments, as_text, ended_by_signal, joined, open_input,
 };
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
@@ -41,7 +39,7 @@ use crate::values::positive;
 pub(super) struct MonitorArguments {
     /// Input: pty, pty:LINK, the path of a device, jack, jack:CLIENT, or server:INPUT; several are possible
     #[arg(value_name = "INPUT", required = true)]
-    inputs: Vec<Source>,
+    inputs: Vec<Endpoint>,
     /// Socket of the delivery server
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     socket: PathBuf,
@@ -64,35 +62,6 @@ const QUEUE: usize = 4096;
 /// How often the queue is looked at. The thread of the inputs need not wake anybody.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Where messages come from.
-#[derive(Clone, Debug)]
-enum Source {
-    /// A port of this process.
-    Port(PortSpec),
-    /// An input of the delivery server.
-    Server(String),
-}
-
-impl FromStr for Source {
-    type Err = NotAPort;
-
-    fn from_str(text: &str) -> Result<Self, NotAPort> {
-        match text.strip_prefix(SERVER) {
-            Some(input) => Ok(Self::Server(input.to_owned())),
-            None => text.parse().map(Self::Port),
-        }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Port(port) => port.fmt(f),
-            Self::Server(input) => write!(f, "{SERVER}{input}"),
-        }
-    }
-}
-
 /// What the threads of the inputs pass on, with the place of the input.
 enum Event {
     Parsed(usize, Parsed),
@@ -101,7 +70,8 @@ enum Event {
     Ended(usize, Ended),
 }
 
-struct Keeper {
+/// Passes on what inputs of this process receive.
+struct Forwarder {
     kinds: Kinds,
     /// The place of each port among the inputs.
     places: Vec<usize>,
@@ -109,27 +79,27 @@ struct Keeper {
     lost: Arc<AtomicU64>,
 }
 
-impl Keeper {
-    fn keep(&self, event: Event) {
+impl Forwarder {
+    fn forward(&self, event: Event) {
         if self.events.try_send(event).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Attentive for Keeper {
+impl Attentive for Forwarder {
     fn parsed(&mut self, input: usize, parsed: Parsed) {
         let is_wanted = match &parsed {
             Parsed::Message { message, .. } => self.kinds.contain(message),
             Parsed::Problem { .. } => true,
         };
         if is_wanted {
-            self.keep(Event::Parsed(self.places[input], parsed));
+            self.forward(Event::Parsed(self.places[input], parsed));
         }
     }
 
     fn gone(&mut self, input: usize, why: Gone) {
-        self.keep(Event::Gone(self.places[input], why));
+        self.forward(Event::Gone(self.places[input], why));
     }
 }
 
@@ -139,11 +109,11 @@ pub(super) fn run(arguments: &MonitorArguments) -> CommandResult {
     let (mut ports, mut places, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
     for (place, source) in inputs.iter().enumerate() {
         match source {
-            Source::Port(port) => {
+            Endpoint::Port(port) => {
                 ports.push(open_input(port, quietness)?);
                 places.push(place);
             }
-            Source::Server(input) => {
+            Endpoint::Server(input) => {
                 let listener = Listener::connect(&arguments.socket, input, *kinds);
                 let unavailable = |error| Error::new(ErrorKind::Unavailable, error);
                 listeners.push((place, listener.map_err(unavailable)?));
@@ -163,13 +133,15 @@ pub(super) fn run(arguments: &MonitorArguments) -> CommandResult {
             Ok(())
         }));
     }
-    let mut keeper = Keeper { kinds: *kinds, places, events: sender, lost: Arc::clone(&lost) };
+    let mut forwarder =
+        Forwarder { kinds: *kinds, places, events: sender, lost: Arc::clone(&lost) };
     if !ports.is_empty() {
         let handle = handle.clone();
-        threads
-            .push(thread.spawn(move || attend(&mut ports, &handle, until, &mut keeper).map(drop))?);
+        threads.push(
+            thread.spawn(move || attend(&mut ports, &handle, until, &mut forwarder).map(drop))?,
+        );
     } else {
-        drop(keeper);
+        drop(forwarder);
     }
     let names = inputs.iter().map(ToString::to_string).collect();
     let mut printer = Printer::new(names, start, arguments.json);
@@ -223,6 +195,10 @@ enum Line<'a> {
         input: &'a str,
         at: Instant<Monotonic>,
         text: &'a str,
+    },
+    Lost {
+        input: &'a str,
+        count: u64,
     },
     Gone {
         input: &'a str,
@@ -278,7 +254,9 @@ impl Printer {
                 self.message(*place, message, *began, *ended)
             }
             Event::Heard(place, heard) => {
-                self.summary.lost += heard.lost;
+                if heard.lost > 0 {
+                    self.lost(*place, heard.lost)?;
+                }
                 self.message(*place, &heard.message, heard.began, heard.ended)
             }
             Event::Parsed(place, Parsed::Problem { problem, began }) => {
@@ -305,6 +283,16 @@ impl Printer {
         let (input, bytes) = (&*self.names[place], message.bytes());
         let line = Line::Message { input, began, ended, interval, text: message, bytes };
         self.line(place, Some(began), interval, &message.to_string(), &line)
+    }
+
+    /// A gap: messages were lost before the next one.
+    fn lost(&mut self, place: usize, count: u64) -> CommandResult {
+        self.summary.lost += count;
+        // The interval across a gap says nothing.
+        self.last[place] = None;
+        let line = Line::Lost { input: &self.names[place], count };
+        let text = format!("lost: {}", format::counted(count, "message"));
+        self.line(place, None, None, &text, &line)
     }
 
     fn gone(&self, place: usize, text: &str) -> CommandResult {

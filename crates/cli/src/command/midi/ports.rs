@@ -1,6 +1,7 @@
 //! Opening ports, and the thread that serves them.
 
 use std::fmt;
+use std::str::FromStr;
 use std::thread::{self, JoinHandle};
 
 use clap::Args;
@@ -11,7 +12,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 use tactus_streamd::Handle;
-use tactus_streamd::inputs::{Input, LineOptions, PortSpec, prepare};
+use tactus_streamd::inputs::{Input, LineOptions, NotAPort, PortSpec, prepare};
 use tactus_streamd::sink::Sink;
 use tactus_streamd::sinks::PortError;
 
@@ -48,7 +49,36 @@ impl ThreadArguments {
 }
 
 /// The beginning of the names of inputs and devices of the delivery server.
-pub(super) const SERVER: &str = "server:";
+const SERVER: &str = "server:";
+
+/// Where messages come from, or where they go.
+#[derive(Clone, Debug)]
+pub(super) enum Endpoint {
+    /// A port of this process.
+    Port(PortSpec),
+    /// An input or a device of the delivery server.
+    Server(String),
+}
+
+impl FromStr for Endpoint {
+    type Err = NotAPort;
+
+    fn from_str(text: &str) -> Result<Self, NotAPort> {
+        match text.strip_prefix(SERVER) {
+            Some(name) => Ok(Self::Server(name.to_owned())),
+            None => text.parse().map(Self::Port),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(port) => port.fmt(f),
+            Self::Server(name) => write!(f, "{SERVER}{name}"),
+        }
+    }
+}
 
 /// Opens an input, and prints where programs write to a pseudo-terminal.
 pub(super) fn open_input(spec: &PortSpec, quietness: Quietness) -> CommandResult<Input> {

@@ -5,24 +5,23 @@ mod server;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
 use serde::Serialize;
 use tactus_app::{Error, ErrorKind};
-use tactus_delivery::receipt::{Outcome, Receipt};
+use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
 use tactus_midi::Message;
 use tactus_midi::file::{self, Timed};
 use tactus_model::format;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 use tactus_stream::SOCKET;
-use tactus_streamd::inputs::{NotAPort, PortSpec};
 use tactus_streamd::sinks::Rate;
 
-use super::ports::{Distribution, SERVER, ThreadArguments, as_text};
+use super::ports::{Distribution, Endpoint, ThreadArguments, as_text};
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::{say, stdout};
@@ -42,7 +41,7 @@ use crate::terminal::{say, stdout};
 pub(super) struct SendArguments {
     /// Output: pty, pty:LINK, the path of a device, jack, jack:CLIENT, or server:DEVICE
     #[arg(value_name = "OUTPUT")]
-    output: Output,
+    output: Endpoint,
     /// Message to send
     #[arg(value_name = "MESSAGE", required_unless_present = "file")]
     messages: Vec<Message>,
@@ -69,32 +68,12 @@ pub(super) struct SendArguments {
     json: bool,
 }
 
-/// Where messages go.
-#[derive(Clone, Debug)]
-enum Output {
-    /// A port of this process.
-    Port(PortSpec),
-    /// A device of the server.
-    Device(String),
-}
-
-impl FromStr for Output {
-    type Err = NotAPort;
-
-    fn from_str(text: &str) -> Result<Self, NotAPort> {
-        match text.strip_prefix(SERVER) {
-            Some(device) => Ok(Self::Device(device.to_owned())),
-            None => text.parse().map(Self::Port),
-        }
-    }
-}
-
 pub(super) fn run(arguments: &SendArguments) -> CommandResult {
     let messages = arguments.all_messages()?;
     let mut answers = Answers::new(&messages, arguments.json);
     match &arguments.output {
-        Output::Port(port) => local::send(arguments, port, &messages, &mut answers)?,
-        Output::Device(device) => server::send(arguments, device, &messages, &mut answers)?,
+        Endpoint::Port(port) => local::send(arguments, port, &messages, &mut answers)?,
+        Endpoint::Server(device) => server::send(arguments, device, &messages, &mut answers)?,
     }
     answers.end()
 }
@@ -109,8 +88,15 @@ impl SendArguments {
                 let text = format!("cannot read `{}`: {reason}", path.display());
                 CommandError::from(Error::new(ErrorKind::Usage, text))
             };
-            let bytes = std::fs::read(path).map_err(|error| unread(&error))?;
+            // One byte more than the limit, which the reader then reports.
+            let file = File::open(path).map_err(|error| unread(&error))?;
+            let mut bytes = Vec::new();
+            let mut limited = file.take(file::FILE_BYTES_MAX as u64 + 1);
+            limited.read_to_end(&mut bytes).map_err(|error| unread(&error))?;
             let found = file::read(&bytes).map_err(|error| unread(&error))?;
+            if found.messages.is_empty() {
+                return Err(unread(&"it has no messages"));
+            }
             if found.left_out > 0 {
                 let count = format::counted(found.left_out as u64, "piece");
                 say!("warning: {count} of bytes in the file that are no messages are left out");
@@ -145,6 +131,7 @@ enum Line<'a> {
         began: Option<Instant<Monotonic>>,
         ended: Option<Instant<Monotonic>>,
         outcome: Outcome,
+        evidence: Evidence,
     },
     Summary {
         outcomes: &'a BTreeMap<Outcome, u64>,
@@ -159,7 +146,7 @@ impl<'a> Answers<'a> {
     }
 
     fn add(&mut self, receipt: &Receipt) -> CommandResult {
-        let Receipt { sequence, due, began, ended, outcome, .. } = *receipt;
+        let Receipt { sequence, due, began, ended, outcome, evidence, .. } = *receipt;
         *self.outcomes.entry(outcome).or_default() += 1;
         if let (Outcome::Delivered, Some(began)) = (outcome, began) {
             self.error.record(began - due);
@@ -167,7 +154,7 @@ impl<'a> Answers<'a> {
         let message = usize::try_from(sequence).ok().and_then(|place| self.messages.get(place));
         match message {
             Some(Timed { message, .. }) if self.json => {
-                Ok(write_line(&Line::Receipt { message, due, began, ended, outcome })?)
+                Ok(write_line(&Line::Receipt { message, due, began, ended, outcome, evidence })?)
             }
             _ => Ok(()),
         }

@@ -118,19 +118,23 @@ fn say_event(event: osc::Event) {
     match event {
         osc::Event::ClockJumped(nanos) => {
             let by = Nanos::from_nanos(nanos.unsigned_abs());
+            let by = if by < Nanos::from_secs(1) { format::latency(by) } else { format::span(by) };
             let direction = if nanos < 0 { "back" } else { "forward" };
             say!(
-                "OSC: the real-time clock was set {direction} by {}. Items that wait keep their \
-                 instants; later time tags follow the new clock.",
-                format::span(by)
+                "OSC: the real-time clock was set {direction} by {by}. Items that wait keep their \
+                 instants; later time tags follow the new clock."
             );
         }
         osc::Event::Losses(counts) => {
             let osc::Counts { over_rate, no_room, dropped, unsent, .. } = counts;
             say!(
                 "OSC: lost since the start: {over_rate} datagrams over the rate of their host, \
-                 {no_room} of too many hosts, {dropped} for want of buffer; {unsent} replies not sent."
+                 {no_room} of too many hosts, {dropped} that came faster than they were read; \
+                 {unsent} replies not sent."
             );
+        }
+        osc::Event::Refused { more, last } => {
+            say!("OSC: {more} messages refused; the last: {}", format::printable(&last))
         }
         osc::Event::NoClient(reason) => say!("OSC: no item can be delivered: {reason}"),
     }

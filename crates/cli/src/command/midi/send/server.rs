@@ -7,10 +7,9 @@ use std::time::Duration;
 use tactus_app::{Error, ErrorKind};
 use tactus_delivery::item::Moment;
 use tactus_midi::file::Timed;
-use tactus_model::time::Nanos;
 use tactus_stream::message::RING_BYTES_MOST;
 use tactus_stream::slot::HEADER_BYTES;
-use tactus_stream::{BranchId, Client, Draft, IfLate, StreamId, SubmitError, Wanted};
+use tactus_stream::{BranchId, Client, Draft, Format, IfLate, StreamId, SubmitError, Wanted};
 
 use super::{Answers, SendArguments};
 use crate::error::{CommandError, CommandResult};
@@ -29,6 +28,12 @@ pub(super) fn send(
 ) -> CommandResult {
     let mut client = Client::connect(&arguments.socket, &wanted(messages)).map_err(unavailable)?;
     let stream = client.open(device).map_err(unavailable)?;
+    if let Some(format @ (Format::Dmx | Format::Audio { .. })) =
+        client.device(stream).map(|device| device.format)
+    {
+        let error = format!("the device `{device}` takes {}, not MIDI", format.takes());
+        return Err(Error::usage(error).into());
+    }
     let is_stopped = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&is_stopped);
     signals::on_interrupt(move |_| stopped.store(true, Ordering::Relaxed))?;
@@ -38,7 +43,7 @@ pub(super) fn send(
     sending.finish(answers)?;
     let end = start + messages.last().map(|timed| timed.at).unwrap_or_default() + arguments.hold;
     while Client::now() < end && !sending.is_stopped() {
-        std::thread::sleep(LOOK.min(left(end).into()));
+        std::thread::sleep(LOOK.min((end - Client::now()).into()));
     }
     Ok(())
 }
@@ -53,10 +58,6 @@ fn wanted(messages: &[Timed]) -> Wanted {
         items: 1 << fit.ilog2(),
         ..Wanted::named("midi-send")
     }
-}
-
-fn left(end: Moment) -> Nanos {
-    Nanos::from_nanos(end.as_nanos().saturating_sub(Client::now().as_nanos()))
 }
 
 fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> CommandError {
@@ -87,7 +88,9 @@ impl Sending {
                 }
                 let wait = match self.client.submit(&draft) {
                     Ok(_) => break,
-                    Err(SubmitError::TooFarAhead { from, .. }) => LOOK.min(left(from).into()),
+                    Err(SubmitError::TooFarAhead { from, .. }) => {
+                        LOOK.min((from - Client::now()).into())
+                    }
                     Err(error) if error.is_transient() => LOOK,
                     Err(error) => return Err(unavailable(error)),
                 };

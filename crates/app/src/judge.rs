@@ -1,0 +1,177 @@
+//! Judging players: the clips, the turns, and recordings of rooms.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tactus_model::time::Nanos;
+use tactus_observer::{Event, MakeError, Player, PlayerName, make};
+use tactus_synchrony::judgement::{Judgement, NamedPlayer, Plan};
+use tactus_synchrony::{Clip, Findings, wave};
+use tactus_sys::owned_directory::OwnedDirectory;
+use tactus_sys::whole_file::Readers;
+
+use crate::plan::new_seed;
+use crate::{Error, ErrorKind, Result, files};
+
+/// The prefix of directories with clips.
+const DIRECTORY: &str = "tactus-clips-";
+
+/// What is to be judged.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The players; without any, all known ones that are installed.
+    pub players: Vec<Player>,
+    /// The clips.
+    pub clips: Vec<Clip>,
+    /// How often each player plays each clip.
+    pub rounds: u16,
+    /// What determines the order of the turns; `None` for a new one.
+    pub seed: Option<u64>,
+    /// The frames of a cycle of the sound server.
+    pub quantum: u32,
+    /// The time between two looks at the picture.
+    pub look: Nanos,
+}
+
+/// Players that are installed, and clips that are made.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What will be judged.
+    pub plan: Plan,
+    players: Vec<Player>,
+    files: Vec<PathBuf>,
+    /// The clips are in it.
+    _folder: OwnedDirectory,
+}
+
+/// Finds the players and makes the clips. `progress` gets the frames so far and those of all clips.
+///
+/// # Errors
+/// A player is not installed, a clip cannot be made, or `is_over` ended it.
+pub fn prepare(
+    wanted: Wanted,
+    is_over: &AtomicBool,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<Prepared> {
+    let Wanted { players, clips, rounds, seed, quantum, look } = wanted;
+    let clips: Result<Vec<Clip>> =
+        clips.into_iter().map(|clip| clip.checked().map_err(Error::usage)).collect();
+    let clips = clips?;
+    let (players, named) = installed(players)?;
+    let folder = folder()?;
+    let of = clips.iter().map(Clip::frames).sum();
+    let mut before = 0;
+    let mut files = Vec::new();
+    for clip in &clips {
+        let made = make(clip, folder.path(), &mut |frames| {
+            progress(before + frames, of);
+            !is_over.load(Ordering::Relaxed)
+        });
+        if is_over.load(Ordering::Relaxed) {
+            return Err(interrupted());
+        }
+        files.push(made.map_err(not_made)?);
+        before += clip.frames();
+    }
+    let seed = seed.unwrap_or_else(new_seed);
+    let plan = Plan { players: named, clips, rounds, seed, quantum, look };
+    Ok(Prepared { plan, players, files, _folder: folder })
+}
+
+impl Prepared {
+    /// Judges the players. `is_over` ends it after the present turn.
+    ///
+    /// # Errors
+    /// It was ended before any turn.
+    pub fn judge(
+        self,
+        is_over: &AtomicBool,
+        listener: &mut dyn FnMut(&Plan, Event<'_>),
+    ) -> Result<Judgement> {
+        let Self { plan, players, files, _folder } = self;
+        let judged = tactus_observer::judge(plan, &players, &files, is_over, listener);
+        judged.map_err(|_| interrupted())
+    }
+}
+
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Interrupted, "no player was judged")
+}
+
+fn not_made(error: MakeError) -> Error {
+    let hint = error.hint().map(str::to_owned);
+    Error::new(ErrorKind::Unavailable, error).with_hint_if_any(hint)
+}
+
+fn folder() -> Result<OwnedDirectory> {
+    OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY)
+        .map_err(|error| Error::new(ErrorKind::Unavailable, error))
+}
+
+/// The players with their versions.
+fn installed(players: Vec<Player>) -> Result<(Vec<Player>, Vec<NamedPlayer>)> {
+    if players.is_empty() {
+        let known = PlayerName::ALL.into_iter();
+        let found = known.filter_map(|name| Some((Player::Known(name), name.version()?)));
+        return Ok(found
+            .map(|(player, version)| (player.clone(), NamedPlayer { name: player.name(), version }))
+            .unzip());
+    }
+    let mut named = Vec::new();
+    for player in &players {
+        let version = match player {
+            Player::Known(name) => name.version().ok_or_else(|| {
+                let error = format!("`{name}` is not installed");
+                let fix = name.fix().map(str::to_owned);
+                Error::new(ErrorKind::Unavailable, error).with_hint_if_any(fix)
+            })?,
+            Player::Command(_) => String::new(),
+        };
+        named.push(NamedPlayer { name: player.name(), version });
+    }
+    Ok((players, named))
+}
+
+/// Makes a clip and writes it to a file.
+///
+/// # Errors
+/// It cannot be made or written, or `is_over` ended it.
+pub fn write_clip(
+    clip: &Clip,
+    path: &Path,
+    is_over: &AtomicBool,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<()> {
+    let clip = clip.checked().map_err(Error::usage)?;
+    files::check(path)?;
+    let folder = folder()?;
+    let made = make(&clip, folder.path(), &mut |frames| {
+        progress(frames, clip.frames());
+        !is_over.load(Ordering::Relaxed)
+    });
+    if is_over.load(Ordering::Relaxed) {
+        return Err(Error::new(ErrorKind::Interrupted, "no clip was written"));
+    }
+    let mut made = File::open(made.map_err(not_made)?).map_err(not_read)?;
+    files::write_with(path, Readers::Usual, |out| {
+        io::copy(&mut made, out).map(drop).map_err(not_read)
+    })
+}
+
+fn not_read(error: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, error)
+}
+
+/// Judges a recording of a real room: a wave file with a microphone and a photodiode.
+///
+/// # Errors
+/// The file cannot be read, or has no marks.
+pub fn room(path: &Path) -> Result<Findings> {
+    let wrong =
+        |error: Error| error.within(ErrorKind::Usage, format!("cannot judge {}", path.display()));
+    let file = files::open(path).map_err(|error| wrong(Error::usage(error)))?;
+    let recording = wave::read(BufReader::new(file)).map_err(|error| wrong(Error::usage(error)))?;
+    recording.findings().map_err(|error| wrong(Error::usage(error)))
+}

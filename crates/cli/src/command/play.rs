@@ -1,0 +1,209 @@
+//! `tactus play`: the player.
+
+mod commands;
+mod folder;
+mod keys;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use tactus_app::{Error, ErrorKind};
+use tactus_clip::{Clip, ClipError, probe};
+use tactus_model::policy::Scheduling;
+use tactus_model::reserve::Capacity;
+use tactus_model::time::Nanos;
+use tactus_playback::{IfLate, MediaTime, Speed};
+use tactus_player::{Pace, PlayerError, Spec, Track};
+use tactus_sound::Peer;
+
+use crate::error::{CommandError, CommandResult};
+use crate::quietness::Quietness;
+use crate::values::positive;
+
+use self::commands::Commands;
+use self::keys::Keys;
+use self::show::Show;
+
+/// Play clips, picture and sound in step, with a receipt for each frame.
+///
+/// ffmpeg decodes, as a process of its own with limits. Sound goes to PipeWire or JACK, whose device
+/// drives the clock; without sound, wall time does. Frames go to an X11 display when they are due.
+/// Several clips share one clock. docs/play.md describes the figures.
+///
+/// Keys, in the window and in the terminal: space pauses, left and right jump 5 s, up and down a
+/// minute, + and - change the speed, = resets it, q ends.
+///
+/// A folder opens as a scrolling window of thumbnails: a click or Return plays a clip, q ends.
+///
+/// Example: tactus play clip.mkv; tactus play left.mkv right.mkv --display :1 --display :2
+#[derive(Args)]
+pub(crate) struct PlayArguments {
+    /// Clip: any file that ffmpeg decodes; several play in step, with the sound of the first that has any. Or a folder
+    #[arg(value_name = "CLIP", required = true)]
+    clips: Vec<PathBuf>,
+    #[command(flatten)]
+    how: HowArguments,
+}
+
+/// How clips are played.
+#[derive(Args)]
+pub(crate) struct HowArguments {
+    /// X11 display: one for all clips, or one for each, in their order [default: DISPLAY]
+    #[arg(long, value_name = "DISPLAY")]
+    display: Vec<String>,
+    /// Way of frames to the display
+    #[arg(long, value_name = "WAY", default_value = "auto")]
+    transport: Transport,
+    /// Where to begin, in the time of the clip
+    #[arg(long, value_name = "DURATION", default_value = "0s")]
+    start: Nanos,
+    /// How much to play, in the time of the clip [default: to the end]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
+    duration: Option<Nanos>,
+    /// Speed, from 0.25 to 4; the pitch stays
+    #[arg(long, value_name = "FACTOR", default_value = "1")]
+    rate: Speed,
+    /// Play no sound: wall time drives the clock
+    #[arg(long)]
+    mute: bool,
+    /// Client of the sound server that gets the sound [default: the device that the server prefers]
+    #[arg(long, value_name = "CLIENT", conflicts_with = "mute")]
+    sound: Option<String>,
+    /// Show late frames instead of dropping a frame when the next one is due as well
+    #[arg(long)]
+    show_late: bool,
+    /// Policy of the threads that show frames
+    #[arg(long, value_name = "POLICY", default_value = "fifo:70")]
+    policy: Scheduling,
+    /// Policy of decoders
+    #[arg(long, value_name = "POLICY", default_value = "other:-10")]
+    decoders: Scheduling,
+    /// CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms
+    #[arg(long, value_name = "CAPACITY", conflicts_with = "policy")]
+    reserve: Option<Capacity>,
+    /// Print JSON, one object a line: each frame's receipt; times are in nanoseconds of CLOCK_MONOTONIC
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(crate) quietness: Quietness,
+}
+
+/// The way of frames to a display.
+#[derive(Clone, Copy, ValueEnum)]
+enum Transport {
+    /// The best of the display
+    Auto,
+    /// Shared memory and extension Present: the server's own time stamps
+    Present,
+    /// Shared memory (MIT-SHM)
+    Shm,
+    /// The connection carries the pixels
+    Socket,
+}
+
+impl From<Transport> for Option<tactus_player::Transport> {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Auto => None,
+            Transport::Present => Some(tactus_player::Transport::Present),
+            Transport::Shm => Some(tactus_player::Transport::Shm),
+            Transport::Socket => Some(tactus_player::Transport::Socket),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &PlayArguments) -> CommandResult {
+    let PlayArguments { clips, how } = arguments;
+    match &clips[..] {
+        [folder] if folder.is_dir() => folder::run(folder, how),
+        _ => {
+            let clips: CommandResult<Vec<Clip>> = clips.iter().map(|path| clip(path)).collect();
+            play(clips?, how)
+        }
+    }
+}
+
+fn clip(path: &Path) -> CommandResult<Clip> {
+    probe::probe(path).map_err(|error| not_played(error.into()))
+}
+
+/// Plays clips in step, by the keys of their windows and of the terminal.
+pub(crate) fn play(clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
+    let commands = Commands::default();
+    commands.obey_signals()?;
+    let _keys = Keys::attend(commands.clone());
+    play_by(&commands, clips, how)
+}
+
+/// Plays clips in step, by commands.
+fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
+    let spec = how.spec(clips)?;
+    let mut show = Show::new(&spec, how.json, how.quietness);
+    let attend = |remote| commands.go_to(remote);
+    let played = tactus_player::play(spec, attend, |event| show.event(event));
+    commands.go_nowhere();
+    show.finish()?;
+    played.map_err(not_played)
+}
+
+impl HowArguments {
+    /// Whether there is one display at most, for windows that show one clip after the other.
+    fn only_display(&self) -> CommandResult<Option<&str>> {
+        match &self.display[..] {
+            [] => Ok(None),
+            [only] => Ok(Some(only)),
+            _ => Err(CommandError::usage("a folder opens on one display")),
+        }
+    }
+
+    fn spec(&self, clips: Vec<Clip>) -> CommandResult<Spec> {
+        let displays = match &self.display[..] {
+            [] => vec![None; clips.len()],
+            [only] => vec![Some(only.clone()); clips.len()],
+            several if several.len() == clips.len() => several.iter().cloned().map(Some).collect(),
+            several => {
+                let (displays, clips) = (several.len(), clips.len());
+                let text =
+                    format!("{displays} displays for {clips} clips; give one, or one for each");
+                return Err(CommandError::usage(text));
+            }
+        };
+        let track = |(clip, display)| Track { clip, display };
+        let tracks = clips.into_iter().zip(displays).map(track).collect();
+        let sound = match &self.sound {
+            _ if self.mute => None,
+            Some(client) => Some(Peer::Client(client.clone())),
+            None => Some(Peer::Device),
+        };
+        Ok(Spec {
+            tracks,
+            from: MediaTime::ZERO.after(self.start),
+            length: self.duration,
+            speed: self.rate,
+            if_late: if self.show_late { IfLate::Show } else { IfLate::Drop },
+            sound,
+            transport: self.transport.into(),
+            pace: Pace { policy: self.policy, reserve: self.reserve, decoders: self.decoders },
+        })
+    }
+}
+
+/// The error of a clip that does not play.
+pub(crate) fn not_played(error: PlayerError) -> CommandError {
+    let kind = match &error {
+        PlayerError::Clip(
+            ClipError::Open { .. }
+            | ClipError::NotAClip { .. }
+            | ClipError::Empty(_)
+            | ClipError::Large { .. },
+        ) => ErrorKind::Usage,
+        _ => ErrorKind::Unavailable,
+    };
+    let hint = error.hint();
+    let error = Error::new(kind, error);
+    match hint {
+        Some(hint) => error.with_hint(hint).into(),
+        None => error.into(),
+    }
+}

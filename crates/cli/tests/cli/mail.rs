@@ -1,0 +1,252 @@
+//! `tactus mail`: clips of the test pattern and the test tone.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tactus_sound::{PrivateServer, server::SINK};
+use tactus_testing::{Need, require, skip};
+use tactus_xserver::{Screen, Server};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _};
+use x11rb::rust_connection::RustConnection;
+
+use crate::support::{Tactus, text};
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(20);
+const SYNTHETIC: [&str; 8] =
+    ["--picture", "synthetic", "--sound", "synthetic", "--size", "160x120", "--rate", "50"];
+
+/// Whether there is an encoder; skips the test otherwise.
+#[track_caller]
+fn encodes() -> bool {
+    let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).status();
+    let encodes = found.is_ok_and(|status| status.success());
+    if !encodes {
+        skip(Need::Display, "no ffmpeg");
+    }
+    encodes
+}
+
+/// A path in the folder of the test.
+fn path(tactus: &Tactus, name: &str) -> String {
+    tactus.folder().join(name).display().to_string()
+}
+
+fn start(tactus: &Tactus, clip: &str) -> Child {
+    let mut command = tactus.command(&["mail", "record", clip, "--json"]);
+    command.args(SYNTHETIC).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits until a file has so many bytes.
+fn await_bytes(file: &Path, least: u64) {
+    let deadline = Instant::now() + PATIENCE;
+    while fs::metadata(file).map_or(0, |file| file.len()) < least {
+        assert!(Instant::now() < deadline, "{} does not grow", file.display());
+        std::thread::sleep(STEP);
+    }
+}
+
+fn decodes(clip: &str) -> bool {
+    let mut command = Command::new("ffmpeg");
+    command.args(["-nostdin", "-v", "error", "-xerror", "-i", clip, "-f", "null", "-"]);
+    command.status().unwrap().success()
+}
+
+/// A script in place of the mail program, which keeps what it gets.
+fn stand_in(tactus: &Tactus) -> PathBuf {
+    let program = tactus.folder().join("stand-in");
+    let kept = path(tactus, "sent.eml");
+    fs::write(&program, format!("#!/bin/sh\nexec cat >'{kept}'\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+#[test]
+fn a_clip_is_recorded_and_sent() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let clip = path(&tactus, "a.webm");
+    let record = ["mail", "record", &clip, "--duration", "1s", "--json"];
+    let summary = tactus.succeed(&[&record[..], &SYNTHETIC].concat());
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let pictures = &summary["pictures"];
+    let due = pictures["count"].as_u64().unwrap() + pictures["missing"].as_u64().unwrap();
+    // Those at both ends may be late for the clip.
+    assert!((48..=51).contains(&due), "50 are due: {summary}");
+    let sound = &summary["sound"];
+    assert_eq!((&sound["samples"], &sound["missing"]), (&48_000.into(), &0.into()));
+    assert_eq!(summary["bytes"], fs::metadata(&clip).unwrap().len());
+
+    let program = stand_in(&tactus).display().to_string();
+    let to = ["--to", "ann@example.org", "--to", "bob@example.org", "--subject", "A try"];
+    tactus.succeed(&[&["mail", "send", &clip, "--sendmail", &program], &to[..]].concat());
+    let sent = fs::read_to_string(path(&tactus, "sent.eml")).unwrap();
+    let (head, _) = sent.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("ann@example.org") && head.contains("bob@example.org"), "{head}");
+    assert!(head.contains("Subject: A try"), "{head}");
+
+    // A clip that was changed since is not sent with stamps of another one.
+    let mut bytes = fs::read(&clip).unwrap();
+    bytes[1000] ^= 1;
+    fs::write(&clip, bytes).unwrap();
+    let mail = path(&tactus, "b.eml");
+    let refused = tactus.fail(2, &["mail", "send", &clip, "-o", &mail]);
+    assert!(refused.contains("not the one that was recorded with these stamps"), "{refused}");
+    fs::remove_file(path(&tactus, "a.webm.timing.json")).unwrap();
+    let refused = tactus.fail(2, &["mail", "send", &clip, "-o", &mail]);
+    assert!(refused.contains("a.webm.timing.json") && refused.contains("hint: "), "{refused}");
+    assert!(!Path::new(&mail).exists());
+}
+
+#[test]
+fn what_an_interrupted_recorder_has_is_kept() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let clip = path(&tactus, "a.webm");
+    let child = start(&tactus, &clip);
+    await_bytes(Path::new(&format!("{clip}.part")), 1);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(decodes(&clip));
+    assert!(!Path::new(&format!("{clip}.part")).exists());
+    tactus.require_nothing_left();
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_a_clip_that_can_be_sent() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let clip = path(&tactus, "a.webm");
+    let part = format!("{clip}.part");
+    let mut child = start(&tactus, &clip);
+    await_bytes(Path::new(&format!("{part}.timing.json")), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The encoder completes its file, and ends.
+    tactus.require_nothing_left();
+    assert!(decodes(&part));
+    assert!(!Path::new(&clip).exists());
+    let mail = path(&tactus, "a.eml");
+    tactus.succeed(&["mail", "send", &part, "-o", &mail]);
+    assert!(fs::metadata(&mail).unwrap().len() > fs::metadata(&part).unwrap().len());
+}
+
+#[test]
+fn a_damaged_mail_is_refused_before_a_window_opens() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let (clip, mail) = (path(&tactus, "a.webm"), path(&tactus, "a.eml"));
+    let record = ["mail", "record", &clip, "--duration", "400ms"];
+    tactus.succeed(&[&record[..], &SYNTHETIC].concat());
+    tactus.succeed(&["mail", "send", &clip, "-o", &mail]);
+    let whole = fs::read(&mail).unwrap();
+    let refused = |bytes: &[u8]| {
+        fs::write(&mail, bytes).unwrap();
+        tactus.fail(2, &["mail", "play", &mail, "--display", ":4711"])
+    };
+    let cut = refused(&whole[..whole.len() - 1000]);
+    assert!(cut.contains("the mail was cut: the clip does not end"), "{cut}");
+    let mut changed = whole.clone();
+    let place = whole.len() - 1000;
+    changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
+    let changed = refused(&changed);
+    assert!(changed.contains("the clip was changed after it was sent"), "{changed}");
+    let other = refused(b"Subject: hello\r\n\r\nno video\r\n");
+    assert!(other.contains("it is not a video mail, or it was cut"), "{other}");
+}
+
+/// A display in memory, with its authority in the folder of the test.
+#[track_caller]
+fn display(tactus: &Tactus) -> Option<(Server, RustConnection)> {
+    let screen = Screen { width: 320, height: 240, bytes_per_pixel: 4 };
+    let server = require(Need::Display, Server::start(screen))?;
+    let connection = server.connect().unwrap();
+    server.write_authority(&tactus.folder().join("authority")).unwrap();
+    Some((server, connection))
+}
+
+fn on(display: &Server, tactus: &Tactus, arguments: &[&str]) -> Command {
+    let mut command = tactus.command(arguments);
+    command.env("DISPLAY", display.display());
+    command.env("XAUTHORITY", tactus.folder().join("authority"));
+    command
+}
+
+#[test]
+fn a_mail_is_played_by_its_own_stamps() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let Some((server, _connection)) = display(&tactus) else { return };
+    let (clip, mail) = (path(&tactus, "a.webm"), path(&tactus, "a.eml"));
+    tactus.succeed(&[&["mail", "record", &clip, "--duration", "1s"], &SYNTHETIC[..]].concat());
+    tactus.succeed(&["mail", "send", &clip, "-o", &mail, "--subject", "A try"]);
+    let play = ["mail", "play", &mail, "--mute", "--json"];
+    let temporary = tactus.folder().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let output = on(&server, &tactus, &play).env("TMPDIR", &temporary).output().unwrap();
+    let (out, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("from unknown: A try"), "{errors}");
+    let stamps = fs::read_to_string(path(&tactus, "a.webm.timing.json")).unwrap();
+    let stamps: Value = serde_json::from_str(&stamps).unwrap();
+    let stamps: Vec<i64> = serde_json::from_value(stamps["picture"]["stamps"].clone()).unwrap();
+    let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let frames: Vec<i64> = lines.filter_map(|line| line["frame"]["media"].as_i64()).collect();
+    assert_eq!(frames.len(), stamps.len(), "a receipt for each picture");
+    // The file begins at a time of its own; from there, times are exact to the nanosecond.
+    let begins = frames[0] - stamps[0];
+    let off = frames.iter().zip(&stamps).filter(|(frame, stamp)| *frame - *stamp != begins);
+    assert_eq!(off.count(), 0, "{frames:?} are not {stamps:?}");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "the clip is removed");
+}
+
+#[test]
+fn a_screen_and_the_monitor_of_a_sink_are_recorded() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let Some((server, connection)) = display(&tactus) else { return };
+    let Some(sound) = require(Need::Sound, PrivateServer::start(1024)) else { return };
+    // The screen is white.
+    let root = &connection.setup().roots[0];
+    let white = ChangeWindowAttributesAux::new().background_pixel(root.white_pixel);
+    connection.change_window_attributes(root.root, &white).unwrap();
+    connection.clear_area(false, root.root, 0, 0, 0, 0).unwrap().check().unwrap();
+    let clip = path(&tactus, "a.webm");
+    let microphone = format!("microphone:{SINK}");
+    let record = ["mail", "record", &clip, "--sound", &microphone, "--duration", "1s", "--json"];
+    let output = on(&server, &tactus, &record).envs(sound.variables()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&summary["pictures"]["width"], &summary["pictures"]["height"]),
+        (&320.into(), &240.into())
+    );
+    assert_eq!(summary["sound"]["source"], microphone);
+    assert!(summary["sound"]["samples"].as_u64() > Some(1024), "{summary}");
+    // A frame, as brightness.
+    let mut decode = Command::new("ffmpeg");
+    decode.args(["-nostdin", "-v", "error", "-i", &clip, "-frames:v", "1", "-pix_fmt", "gray"]);
+    let frame = decode.args(["-f", "rawvideo", "-"]).output().unwrap().stdout;
+    assert_eq!(frame.len(), 320 * 240);
+    assert!(frame.iter().all(|pixel| *pixel > 220), "a white screen");
+}

@@ -1,0 +1,468 @@
+//! `tactus play` on displays in memory, with and without a sound server.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tactus_sound::PrivateServer;
+use tactus_testing::{Need, require};
+use tactus_xserver::{Screen, Server};
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{
+    ClientMessageData, ClientMessageEvent, ConnectionExt as _, EventMask, ImageFormat,
+    KEY_PRESS_EVENT, KEY_RELEASE_EVENT,
+};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
+
+use crate::support::{Tactus, text};
+
+/// A decoder on a busy machine may be too slow; no frame is then dropped all the same.
+const ALL: &str = "--show-late";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A display in memory, and a command that plays there. Nobody else's sound server is used.
+struct Stage {
+    tactus: Tactus,
+    display: Server,
+    /// The server ends with its last client.
+    connection: RustConnection,
+}
+
+impl Stage {
+    fn new(bytes_per_pixel: u8) -> Option<Self> {
+        require(Need::Display, has_ffmpeg())?;
+        let screen = Screen { width: 640, height: 480, bytes_per_pixel };
+        let display = require(Need::Display, Server::start(screen))?;
+        let (tactus, connection) = (Tactus::new(), display.connect().unwrap());
+        display.write_authority(&tactus.folder().join("authority")).unwrap();
+        Some(Self { tactus, display, connection })
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.tactus.folder().join(name).display().to_string()
+    }
+
+    /// Makes a clip of two colours, one after the other, with a tone.
+    fn clip(&self, name: &str, seconds: f64) -> String {
+        let picture = format!("color=red:s=320x240:r=25:d={seconds}");
+        let sound = format!("sine=frequency=440:sample_rate=44100:duration={seconds}");
+        let path = self.file(name);
+        make(&[
+            "-f",
+            "lavfi",
+            "-i",
+            &picture,
+            "-f",
+            "lavfi",
+            "-i",
+            &sound,
+            "-c:v",
+            "ffv1",
+            "-c:a",
+            "pcm_s16le",
+            &path,
+        ]);
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.tactus.command(&["play"]);
+        command.args(arguments).env("DISPLAY", self.display.display());
+        command.env("XAUTHORITY", self.file("authority"));
+        for variable in ["XDG_RUNTIME_DIR", "HOME", "PIPEWIRE_CONFIG_DIR"] {
+            command.env(variable, self.tactus.folder());
+        }
+        command
+    }
+
+    fn play(&self, arguments: &[&str]) -> Playing {
+        Playing::start(&mut self.command(arguments))
+    }
+
+    /// The colour in the middle of the clip, as the display has it.
+    fn colour(&self) -> Vec<u8> {
+        let root = self.connection.setup().roots[0].root;
+        let (format, all) = (ImageFormat::Z_PIXMAP, !0);
+        let image = self.connection.get_image(format, root, 160, 120, 1, 1, all).unwrap();
+        image.reply().unwrap().data
+    }
+}
+
+/// Whether clips can be made and decoded.
+fn has_ffmpeg() -> Result<(), String> {
+    let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).status();
+    found.map(drop).map_err(|error| format!("ffmpeg: {error}"))
+}
+
+fn make(arguments: &[&str]) {
+    let output = Command::new("ffmpeg").args(["-v", "error", "-y"]).args(arguments).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+/// A player with its lines of JSON.
+struct Playing {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    lines: Vec<Value>,
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Playing {
+    fn start(command: &mut Command) -> Self {
+        command.arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self { child, out, lines: Vec::new() }
+    }
+
+    /// Reads lines until one has this key, and returns its value.
+    fn until(&mut self, key: &str) -> Value {
+        let began = Instant::now();
+        loop {
+            assert!(began.elapsed() < PATIENCE, "no {key}");
+            let mut line = String::new();
+            let count = self.out.read_line(&mut line).unwrap();
+            assert!(count > 0, "no {key} before the end: {:?}", self.lines.last());
+            let line: Value = serde_json::from_str(&line).unwrap();
+            self.lines.push(line.clone());
+            if let Some(found) = line.get(key) {
+                return found.clone();
+            }
+        }
+    }
+
+    /// Reads to the end. Returns exit code and messages.
+    fn end(&mut self) -> (Option<i32>, String) {
+        let mut line = String::new();
+        while self.out.read_line(&mut line).unwrap() > 0 {
+            self.lines.push(serde_json::from_str(&line).unwrap());
+            line.clear();
+        }
+        let mut messages = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            std::io::Read::read_to_string(&mut stderr, &mut messages).unwrap();
+        }
+        (self.child.wait().unwrap().code(), messages)
+    }
+
+    fn all(&self, key: &str) -> Vec<&Value> {
+        self.lines.iter().filter_map(|line| line.get(key)).collect()
+    }
+
+    /// Requires that it ends well and that every frame has a receipt; returns how many were shown.
+    fn succeed(&mut self, frames: u64) -> u64 {
+        let (code, messages) = self.end();
+        assert_eq!(code, Some(0), "{messages}");
+        let receipts = self.all("frame");
+        assert_eq!(receipts.len() as u64, frames, "{messages}");
+        let mut last = None;
+        for receipt in &receipts {
+            let of = |key: &str| receipt[key].as_i64();
+            assert!(last < of("media"), "{receipt} after {last:?}");
+            last = of("media");
+            let is_shown = receipt["outcome"] == "shown";
+            assert_eq!(is_shown, of("shown").is_some() && of("began").is_some(), "{receipt}");
+        }
+        let ended = &self.all("ended")[0]["clips"][0];
+        let (shown, dropped) =
+            (ended["shown"].as_u64().unwrap(), ended["dropped"].as_u64().unwrap());
+        assert_eq!(shown + dropped, frames);
+        shown
+    }
+
+    /// The decoders that it has started.
+    fn decoders(&self) -> Vec<i32> {
+        let of_ours = |pid: &i32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let (name, rest) = stat.rsplit_once(") ").unwrap_or_default();
+            let parent = rest.split(' ').nth(1);
+            name.ends_with("(ffmpeg") && parent == Some(&self.child.id().to_string())
+        };
+        let names = fs::read_dir("/proc").unwrap().flatten();
+        names.filter_map(|name| name.file_name().to_str()?.parse().ok()).filter(of_ours).collect()
+    }
+}
+
+#[test]
+fn every_frame_has_a_receipt_whatever_its_way() {
+    // Depth 24 and 16, with the bytes of red there.
+    for (bytes, red) in [(4, &[0, 0, 0xfe][..]), (2, &[0x00, 0xf8])] {
+        let Some(stage) = Stage::new(bytes) else { return };
+        let clip = stage.clip("red.mkv", 2.0);
+        for way in ["present", "shm", "socket"] {
+            let mut playing = stage.play(&[&clip, "--transport", way, ALL]);
+            let opened = playing.until("opened");
+            assert_eq!((&opened["transport"], &opened["width"]), (&way.into(), &320.into()));
+            let note = playing.all("note")[0].as_str().unwrap();
+            assert!(note.contains("wall time drives the clock"), "{note}");
+            let mut frame = playing.until("frame");
+            while frame["outcome"] != "shown" {
+                frame = playing.until("frame");
+            }
+            let colour = stage.colour();
+            let is_near = |(is, wanted): (&u8, &u8)| is.abs_diff(*wanted) < 3;
+            assert!(colour.iter().zip(red).all(is_near), "{way}: {colour:x?}");
+            let evidence = if way == "present" { "device-clock" } else { "call" };
+            assert_eq!(frame["evidence"], evidence);
+            assert_eq!(way == "present", frame["ust"].is_u64() && frame["msc"].is_u64());
+            assert!(playing.succeed(50) > 0);
+        }
+    }
+}
+
+#[test]
+fn a_sound_device_drives_the_clock() {
+    let Some(stage) = Stage::new(4) else { return };
+    let Some(server) = require(Need::Sound, PrivateServer::start(1024)) else { return };
+    let clip = stage.clip("tone.mkv", 3.0);
+    let mut command = stage.command(&[&clip, "--sound", "quiet", ALL]);
+    let mut playing = Playing::start(command.envs(server.variables()));
+    let started = playing.until("started");
+    assert_eq!(started["sound"]["rate"], 48_000, "{started}");
+    playing.succeed(75);
+    let sound = &playing.all("ended")[0]["sound"];
+    let of = |key: &str| sound[key].as_u64().unwrap();
+    // All of it came out, or is accounted for.
+    assert!(of("played") + of("cut") >= 2 * 48_000, "{sound}");
+    assert!(of("played") > 0 && of("lost") == 0, "{sound}");
+}
+
+#[test]
+fn a_sound_server_that_restarts_is_found_again() {
+    let Some(stage) = Stage::new(4) else { return };
+    let Some(mut server) = require(Need::Sound, PrivateServer::start(1024)) else { return };
+    let clip = stage.clip("tone.mkv", 12.0);
+    let mut command = stage.command(&[&clip, "--sound", "quiet", ALL]);
+    let mut playing = Playing::start(command.envs(server.variables()));
+    assert!(playing.until("started")["sound"].is_object());
+    server.restart().unwrap();
+    let lost = playing.until("note");
+    assert!(lost.as_str().unwrap().contains("the sound server has ended"), "{lost}");
+    let back = playing.until("note");
+    assert!(back.as_str().unwrap().contains("is back"), "{back}");
+    playing.succeed(300);
+}
+
+#[test]
+fn clips_on_two_displays_are_in_step() {
+    let (Some(left), Some(right)) = (Stage::new(4), Stage::new(2)) else { return };
+    let clip = left.clip("red.mkv", 2.0);
+    // One file has the authority of both.
+    let mut authority = fs::read(left.file("authority")).unwrap();
+    authority.truncate(0);
+    let displays = [left.display.display(), right.display.display()];
+    let cookies = [left.display.authority().1, right.display.authority().1];
+    for (display, cookie) in displays.iter().zip(&cookies) {
+        // Family 65535 is every display; the number selects one.
+        authority.extend(65535_u16.to_be_bytes());
+        let number = display.trim_start_matches(':').as_bytes();
+        for field in [&b""[..], number, b"MIT-MAGIC-COOKIE-1", cookie] {
+            authority.extend((field.len() as u16).to_be_bytes());
+            authority.extend(field);
+        }
+    }
+    fs::write(left.file("authority"), authority).unwrap();
+    let displays = ["--display", &displays[0], "--display", &displays[1], "--mute", ALL];
+    let mut playing = left.play(&[&[&*clip, &*clip][..], &displays].concat());
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(0), "{messages}");
+    let due = |number: u64| {
+        let frames = playing.all("frame");
+        let of_clip = move |frame: &&&Value| frame["clip"].as_u64() == Some(number);
+        let times = |frame: &&Value| (frame["media"].as_i64(), frame["due"].as_u64());
+        frames.iter().filter(of_clip).map(times).collect::<Vec<_>>()
+    };
+    assert_eq!((due(0).len(), due(0)), (50, due(1)), "both have one clock");
+}
+
+#[test]
+fn a_window_that_is_closed_ends_the_player() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 30.0);
+    let mut playing = stage.play(&[&clip]);
+    playing.until("frame");
+    let root = stage.connection.setup().roots[0].root;
+    let windows = stage.connection.query_tree(root).unwrap().reply().unwrap().children;
+    let atom = |name: &str| {
+        let atom = stage.connection.intern_atom(true, name.as_bytes());
+        atom.unwrap().reply().unwrap().atom
+    };
+    let (protocols, delete) = (atom("WM_PROTOCOLS"), atom("WM_DELETE_WINDOW"));
+    let data = ClientMessageData::from([delete, 0, 0, 0, 0]);
+    let message = ClientMessageEvent::new(32, windows[0], protocols, data);
+    let sent = stage.connection.send_event(false, windows[0], EventMask::NO_EVENT, message);
+    sent.unwrap().check().unwrap();
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(0), "{messages}");
+    assert!(playing.all("frame").len() < 700);
+}
+
+#[test]
+fn keys_in_the_window_are_commands() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 30.0);
+    let mut playing = stage.play(&[&clip, "--mute"]);
+    playing.until("frame");
+    let connection = &stage.connection;
+    let root = connection.setup().roots[0].root;
+    // Without a window manager, keys go to the window under the pointer.
+    connection.warp_pointer(x11rb::NONE, root, 0, 0, 0, 0, 50, 50).unwrap().check().unwrap();
+    let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
+    let mapping = connection.get_keyboard_mapping(first, last - first + 1).unwrap();
+    let mapping = mapping.reply().unwrap();
+    let press = |symbol: u32| {
+        let mut keys = mapping.keysyms.chunks(mapping.keysyms_per_keycode.into());
+        let code = first + keys.position(|symbols| symbols[0] == symbol).unwrap() as u8;
+        for kind in [KEY_PRESS_EVENT, KEY_RELEASE_EVENT] {
+            let fake = connection.xtest_fake_input(kind, code, 0, root, 0, 0, 0).unwrap();
+            fake.check().unwrap();
+        }
+    };
+    press(0x20);
+    let paused = playing.until("paused")["media"].as_i64().unwrap();
+    press(0x20);
+    assert!((playing.until("started")["media"].as_i64().unwrap() - paused).abs() < 1_000_000);
+    // Right, twice: 10 s.
+    press(0xff53);
+    playing.until("started");
+    press(0xff53);
+    let jumped = playing.until("started")["media"].as_i64().unwrap();
+    assert!(jumped >= paused + 10_000_000_000, "{jumped} after {paused}");
+    press(u32::from(b'-'));
+    assert_eq!(playing.until("started")["speed"], 900);
+    press(u32::from(b'q'));
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(0), "{messages}");
+}
+
+#[test]
+fn a_display_without_true_colours_is_refused() {
+    let Some(stage) = Stage::new(1) else { return };
+    let clip = stage.clip("red.mkv", 2.0);
+    let (code, messages) = stage.play(&[&clip]).end();
+    assert_eq!(code, Some(3), "{messages}");
+    assert!(messages.contains("pixels of another kind: depth 8"), "{messages}");
+}
+
+#[test]
+fn a_display_that_ends_is_an_error() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 30.0);
+    let mut playing = stage.play(&[&clip]);
+    playing.until("frame");
+    let Stage { tactus, display, connection } = stage;
+    drop(connection);
+    // It waits for its last client, and is then killed.
+    drop(display);
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(3), "{messages}");
+    assert!(messages.contains("the X server of :"), "{messages}");
+    drop(tactus);
+}
+
+#[test]
+fn a_decoder_that_is_killed_is_an_error_and_leaves_nothing() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 30.0);
+    let mut playing = stage.play(&[&clip, "--mute"]);
+    playing.until("frame");
+    let decoders = playing.decoders();
+    assert!(!decoders.is_empty());
+    for decoder in decoders {
+        let _ = kill_process(Pid::from_raw(decoder).unwrap(), Signal::KILL);
+    }
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(3), "{messages}");
+    assert!(messages.contains("the decoder of the picture has ended"), "{messages}");
+}
+
+#[test]
+fn a_player_that_is_interrupted_ends_in_order() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 30.0);
+    let mut playing = stage.play(&[&clip]);
+    playing.until("frame");
+    kill_process(Pid::from_child(&playing.child), Signal::INT).unwrap();
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(130), "{messages}");
+    assert_eq!(playing.all("ended").len(), 1);
+}
+
+#[test]
+fn start_and_duration_select_a_part() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 4.0);
+    let mut playing = stage.play(&[&clip, "--mute", ALL, "--start", "3s"]);
+    playing.succeed(25);
+    assert_eq!(playing.all("frame")[0]["media"], 3_000_000_000_u64);
+    let mut playing = stage.play(&[&clip, "--mute", ALL, "--duration", "1s", "--rate", "2"]);
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(0), "{messages}");
+    let frames = playing.all("frame");
+    let media: Vec<_> = frames.iter().filter_map(|frame| frame["media"].as_u64()).collect();
+    assert!(media.len() >= 20 && media.iter().all(|media| *media <= 1_500_000_000), "{media:?}");
+}
+
+#[test]
+fn files_that_are_no_clips_are_errors() {
+    let Some(stage) = Stage::new(4) else { return };
+    let said = |code: i32, arguments: &[&str]| {
+        let (found, messages) = stage.play(arguments).end();
+        assert_eq!(found, Some(code), "{messages}");
+        messages
+    };
+    let file = |name: &str, content: &[u8]| {
+        fs::write(stage.file(name), content).unwrap();
+        stage.file(name)
+    };
+    assert!(said(2, &["/nonexistent.mkv"]).contains("cannot open /nonexistent.mkv"));
+    assert!(said(2, &[&file("text.mkv", b"no clip")]).contains("is not a clip"));
+    assert!(said(2, &[&file("-y", b"")]).contains("is not a clip"));
+    let clip = PathBuf::from(stage.clip("red.mkv", 2.0));
+    let bytes = fs::read(&clip).unwrap();
+    // A codec that nobody knows, of the same length.
+    let unknown = replaced(&bytes, b"V_MS/VFW/FOURCC", b"V_XX/XXX/XXXXXX");
+    let unknown = unknown.or_else(|| replaced(&bytes, b"V_FFV1", b"V_XXXX")).unwrap();
+    let message = said(3, &[&file("unknown.mkv", &unknown)]);
+    assert!(message.contains("no decoder for the picture"), "{message}");
+    let clip = clip.display().to_string();
+    let two = said(2, &[&clip, "--display", ":1", "--display", ":2"]);
+    assert!(two.contains("2 displays for 1 clip"), "{two}");
+    let no_display = said(3, &[&clip, "--display", ":4711"]);
+    assert!(no_display.contains("the display :4711 cannot be used"), "{no_display}");
+    let mut nowhere = stage.command(&[&clip]);
+    let (code, message) = Playing::start(nowhere.env_remove("DISPLAY")).end();
+    assert_eq!((code, message.contains("DISPLAY is not set")), (Some(3), true), "{message}");
+}
+
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
+    let at = bytes.windows(from.len()).position(|window| window == from)?;
+    Some([&bytes[..at], to, &bytes[at + from.len()..]].concat())
+}
+
+#[test]
+fn a_truncated_clip_plays_as_far_as_it_goes_and_says_so() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("red.mkv", 6.0);
+    let bytes = fs::read(&clip).unwrap();
+    fs::write(&clip, &bytes[..bytes.len() / 2]).unwrap();
+    let mut playing = stage.play(&[&clip, "--mute"]);
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(0), "{messages}");
+    let frames = playing.all("frame").len();
+    assert!((10..140).contains(&frames), "{frames} of 150 frames");
+    assert!(messages.contains("note: clip 1 ends at"), "{messages}");
+    assert!(Path::new(&clip).exists());
+}
