@@ -25,7 +25,7 @@ class Receipt(ctypes.Structure):
         ("stream", ctypes.c_uint32),
         ("outcome", ctypes.c_uint32),
         ("evidence", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("correction_ppb", ctypes.c_int32),
     ]
 
 
