@@ -25,8 +25,10 @@ pub struct Shown {
 pub struct Tally {
     shown: u64,
     dropped: u64,
+    missing: u64,
     repeated: u64,
     early: u64,
+    early_max: Nanos,
     late: LatencyHistogram,
     slip_ns: i64,
     slip_ns_worst: i64,
@@ -41,10 +43,14 @@ pub struct Summary {
     pub shown: u64,
     /// Frames that were not, because the next one was due as well.
     pub dropped: u64,
+    /// Frames that were neither: their decoder had not delivered them when playing ended.
+    pub missing: u64,
     /// Periods of a frame in which the one before was still seen.
     pub repeated: u64,
     /// Frames that were seen before they were due, e.g. at the refresh before.
     pub early: u64,
+    /// By how much the earliest of them was.
+    pub early_max_ns: Nanos,
     /// Lateness of the frames that were seen; an early one counts as zero.
     pub late_p50_ns: Option<Nanos>,
     /// The 99th percentile.
@@ -65,8 +71,10 @@ impl Summary {
         Self {
             shown: self.shown + other.shown,
             dropped: self.dropped + other.dropped,
+            missing: self.missing + other.missing,
             repeated: self.repeated + other.repeated,
             early: self.early + other.early,
+            early_max_ns: self.early_max_ns.max(other.early_max_ns),
             late_p50_ns: self.late_p50_ns.max(other.late_p50_ns),
             late_p99_ns: self.late_p99_ns.max(other.late_p99_ns),
             late_max_ns: self.late_max_ns.max(other.late_max_ns),
@@ -81,6 +89,7 @@ impl Tally {
     pub fn show(&mut self, frame: Shown, period: Nanos) {
         self.shown += 1;
         self.early += u64::from(frame.at < frame.due);
+        self.early_max = self.early_max.max(frame.due - frame.at);
         self.late.record(frame.at - frame.due);
         if let Some(until) = self.last_until {
             // A frame that is late by less than half of its period leaves no period without a new
@@ -100,6 +109,11 @@ impl Tally {
         self.dropped += count;
     }
 
+    /// Counts frames that never came.
+    pub fn miss(&mut self, count: u64) {
+        self.missing += count;
+    }
+
     /// A pause or a jump follows: the frame before it may be seen for any time.
     pub fn interrupt(&mut self) {
         self.last_until = None;
@@ -107,17 +121,19 @@ impl Tally {
 
     /// The counts so far.
     pub fn summary(&self) -> Summary {
-        let Self { shown, dropped, repeated, early, late, slip_ns, slip_ns_worst, .. } = self;
+        let Self { shown, dropped, missing, repeated, early, early_max, late, .. } = self;
         Summary {
             shown: *shown,
             dropped: *dropped,
+            missing: *missing,
             repeated: *repeated,
             early: *early,
+            early_max_ns: *early_max,
             late_p50_ns: late.quantile(0.5),
             late_p99_ns: late.quantile(0.99),
             late_max_ns: late.max(),
-            slip_ns: *slip_ns,
-            slip_ns_worst: *slip_ns_worst,
+            slip_ns: self.slip_ns,
+            slip_ns_worst: self.slip_ns_worst,
         }
     }
 }
@@ -141,10 +157,13 @@ mod tests {
         // Two were dropped.
         show(160, 161);
         tally.drop_frames(2);
+        tally.miss(1);
+        show(200, 193);
         tally.interrupt();
         let summary = tally.summary();
-        assert_eq!((summary.shown, summary.dropped, summary.repeated), (3, 2, 2));
-        assert_eq!((summary.slip_ns, summary.early), (-3, 0));
+        assert_eq!((summary.shown, summary.dropped, summary.repeated), (4, 2, 2));
+        assert_eq!((summary.slip_ns, summary.missing), (-3, 1));
+        assert_eq!((summary.early, summary.early_max_ns), (1, Nanos::from_millis(7)));
         assert!(summary.late_max_ns >= summary.late_p50_ns);
     }
 }

@@ -111,7 +111,8 @@ impl Remote {
 /// Plays clips to their end. `remote` gets what sends commands.
 ///
 /// # Errors
-/// A display is missing or goes away, or a decoder fails; missing sound is reported and is no error.
+/// A display or the client that should get the sound is missing or goes away, or a decoder fails.
+/// Without a sound server, wall time drives the clock, which is reported.
 pub fn play(
     spec: Spec,
     remote: impl FnOnce(Remote),
@@ -120,8 +121,8 @@ pub fn play(
     let mut player = Player::open(spec, &mut on_event)?;
     remote(Remote(player.to.clone()));
     let played = player.run(&mut on_event);
-    player.end(&mut on_event);
-    played
+    let ended = player.end(&mut on_event);
+    played.and(ended)
 }
 
 /// A clip that plays.
@@ -165,7 +166,7 @@ impl Player {
     /// Opens windows and the sound device, and starts their threads.
     fn open(spec: Spec, on_event: &mut impl FnMut(Event)) -> Result<Self, PlayerError> {
         let (to, inbox) = channel();
-        let (first, output) = open_sound(&spec, on_event);
+        let (first, output) = open_sound(&spec, on_event)?;
         let rate = output.as_ref().map_or(RATE_USUAL, |(output, _)| output.rate());
         let order = Order { number: 0, from: spec.from, speed: spec.speed, rate };
         let clock = Arc::new(SharedClock::new(order));
@@ -351,10 +352,25 @@ impl Player {
                 tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()));
                 on_event(Event::Note(Note::Behind { clip: number, from, to }));
             }
+            FromPicture::Missing { from, to } => self.miss(number, from, to, on_event),
             FromPicture::Failed(error) => return Err(error),
             FromPicture::Ready(_) | FromPicture::Ended(_) => {}
         }
         Ok(())
+    }
+
+    /// Counts the frames of a part of a clip that the decoder has not delivered.
+    fn miss(
+        &mut self,
+        number: usize,
+        from: MediaTime,
+        to: MediaTime,
+        on_event: &mut impl FnMut(Event),
+    ) {
+        let Playing { clip, tally, .. } = &mut self.clips[number];
+        let period = clip.picture.as_ref().map(|picture| picture.period);
+        tally.miss(to.since(from).div_floor(period.unwrap_or_default()));
+        on_event(Event::Note(Note::Missing { clip: number, from, to }));
     }
 
     /// Reports each shortfall once: several threads have the same.
@@ -442,7 +458,7 @@ impl Player {
     }
 
     /// Ends the threads, and reports what was done.
-    fn end(&mut self, on_event: &mut impl FnMut(Event)) {
+    fn end(&mut self, on_event: &mut impl FnMut(Event)) -> Result<(), PlayerError> {
         self.clips.iter().filter_map(|clip| clip.picture.as_ref()).for_each(Picture::quit);
         if let Some(sound) = &mut self.sound {
             sound.quit();
@@ -458,12 +474,16 @@ impl Player {
                     self.count(&receipt);
                     on_event(Event::Frame(receipt));
                 }
+                In::Picture(number, FromPicture::Missing { from, to }) => {
+                    self.miss(number, from, to, on_event);
+                }
                 _ => {}
             }
         }
-        self.report_short_clips(on_event);
+        let is_short = self.report_short_clips(on_event);
         let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
         on_event(Event::Ended { summaries, sound: self.counts });
+        if is_short { Err(PlayerError::Short) } else { Ok(()) }
     }
 
     fn threads_have_ended(&self) -> bool {
@@ -471,15 +491,21 @@ impl Player {
         pictures.all(Picture::has_ended) && self.sound.as_ref().is_none_or(Sound::has_ended)
     }
 
-    /// Reports clips that ended before their time, and what decoders complained about.
-    fn report_short_clips(&self, on_event: &mut impl FnMut(Event)) {
+    /// Reports clips that ended before their time, and what decoders complained about. Returns whether
+    /// there are such clips.
+    fn report_short_clips(&self, on_event: &mut impl FnMut(Event)) -> bool {
         if self.failure.is_some() {
-            return;
+            return false;
         }
+        let mut is_short = false;
         for (number, Playing { clip, end, .. }) in self.clips.iter().enumerate() {
-            let Some(End { at, complaints, .. }) = end else { continue };
+            let Some(End { at, complaints, unstamped, .. }) = end else { continue };
+            if *unstamped > 0 {
+                on_event(Event::Note(Note::Unstamped { clip: number, frames: *unstamped }));
+            }
             let last = self.sound_end.as_ref().map_or(*at, |sound| sound.at.max(*at));
             let missing = clip.duration.filter(|of| last.after(SHORT) < MediaTime::ZERO.after(*of));
+            is_short |= missing.is_some();
             let note = match missing {
                 Some(of) => Note::Short { clip: number, at: last, of, reason: complaints.clone() },
                 None if complaints.is_empty() => continue,
@@ -487,6 +513,7 @@ impl Player {
             };
             on_event(Event::Note(note));
         }
+        is_short
     }
 }
 
@@ -498,19 +525,20 @@ fn failure_text(error: &ClipError) -> String {
 fn open_sound(
     spec: &Spec,
     on_event: &mut impl FnMut(Event),
-) -> (Option<usize>, Option<(Output, OutputSpec)>) {
-    let Some(peer) = spec.sound.clone() else { return (None, None) };
+) -> Result<(Option<usize>, Option<(Output, OutputSpec)>), PlayerError> {
+    let Some(peer) = spec.sound.clone() else { return Ok((None, None)) };
     let mut with_sound =
         (0..spec.tracks.len()).filter(|number| spec.tracks[*number].clip.sound.is_some());
-    let Some(first) = with_sound.next() else { return (None, None) };
+    let Some(first) = with_sound.next() else { return Ok((None, None)) };
     with_sound.for_each(|other| on_event(Event::Note(Note::Muted(other))));
     let name = "tactus-player".to_owned();
     let output_spec = OutputSpec { name, channels: sound::CHANNELS, peer };
-    match Output::open(&output_spec) {
-        Ok(output) => (Some(first), Some((output, output_spec))),
-        Err(error) => {
+    match (Output::open(&output_spec), output_spec.peer.clone()) {
+        (Ok(output), _) => Ok((Some(first), Some((output, output_spec)))),
+        (Err(error), Peer::Client(client)) => Err(PlayerError::NoClient { client, error }),
+        (Err(error), _) => {
             on_event(Event::Note(Note::Silent(error.to_string())));
-            (None, None)
+            Ok((None, None))
         }
     }
 }
@@ -549,7 +577,8 @@ fn open_picture(
     }
     attend(input, window.info(number).display, frames.clone(), to.clone())?;
     let (clock, if_late, pace) = (Arc::clone(clock), spec.if_late, spec.pace);
-    let setting = Setting { clip: number, window, clock, if_late, pace, reader, buffers };
+    let period = picture.period;
+    let setting = Setting { clip: number, window, clock, if_late, pace, reader, buffers, period };
     let report = {
         let to = to.clone();
         move |from| drop(to.send(In::Picture(number, from)))

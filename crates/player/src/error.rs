@@ -2,6 +2,7 @@
 
 use tactus_clip::ClipError;
 use tactus_reserve::Refused;
+use tactus_sound::SoundError;
 use tactus_sys::SysError;
 
 /// Why a clip does not play.
@@ -52,6 +53,17 @@ pub enum PlayerError {
         "there is nothing to play: the clip has no picture, and its sound is muted or has no device"
     )]
     Nothing,
+    /// The client that should get the sound is missing.
+    #[error("no sound to {client}: {error}")]
+    NoClient {
+        /// Its name.
+        client: String,
+        /// Why not.
+        error: SoundError,
+    },
+    /// A clip ended before its time.
+    #[error("a clip is shorter than it says: what follows is missing")]
+    Short,
     /// The clips are not ready.
     #[error("the decoder has delivered nothing for {seconds} s")]
     Stuck {
@@ -75,7 +87,9 @@ impl PlayerError {
         match self {
             Self::Clip(error) => error.hint(),
             Self::NoDisplay => Some("set DISPLAY, use --display :0, or start one: Xvfb :1 &"),
-            Self::Refused { .. } => Some("set XAUTHORITY to its authority file"),
+            Self::Refused { .. } => {
+                Some("start an X server there, or set XAUTHORITY if it demands authority")
+            }
             Self::NoWay { .. } => Some("--transport auto uses what there is"),
             Self::Pixels { .. } => Some("start the display with depth 24, 16, 15 or 8"),
             _ => None,

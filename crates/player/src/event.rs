@@ -91,6 +91,8 @@ pub struct SoundCounts {
     pub played: u64,
     /// Frames that were cut, because a cycle was missed or they came too late.
     pub cut: u64,
+    /// Frames that were due and that the decoder had not delivered when playing ended.
+    pub missing: u64,
     /// How often the positions of the device jumped.
     pub jumps: u64,
     /// How often the server was lost.
@@ -181,6 +183,22 @@ pub enum Note {
         /// Its end.
         to: MediaTime,
     },
+    /// A decoder has not delivered this part of a clip in time: it was stopped, or is far too slow.
+    Missing {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// The beginning of the part.
+        from: MediaTime,
+        /// Its end.
+        to: MediaTime,
+    },
+    /// Frames have no stamp of their own: the times of the container count.
+    Unstamped {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// How many.
+        frames: u64,
+    },
     /// A decoder failed: the rest of the picture or sound is missing.
     Failed(String),
     /// What a decoder complained about.
@@ -213,6 +231,15 @@ impl std::fmt::Display for Note {
                     "clip {clip}: the decoder is too slow; dropped from {from:.1} s to {to:.1} s"
                 )
             }
+            Self::Missing { clip, from, to } => {
+                let (clip, from, to) = (clip + 1, from.as_secs_f64(), to.as_secs_f64());
+                write!(f, "clip {clip}: the decoder has not delivered the picture from {from:.1} s to {to:.1} s")
+            }
+            Self::Unstamped { clip, frames } => write!(
+                f,
+                "clip {}: {frames} frames have no stamp; they are shown at the times of the container",
+                clip + 1
+            ),
             Self::Failed(reason) => f.write_str(reason),
             Self::Complained(reason) => write!(f, "the decoder says: {reason}"),
         }

@@ -62,6 +62,11 @@ pub(crate) enum FromPicture {
         from: MediaTime,
         to: MediaTime,
     },
+    /// The decoder has not delivered what was due between these times.
+    Missing {
+        from: MediaTime,
+        to: MediaTime,
+    },
     /// All frames of an order are shown.
     Ended(End),
     Failed(PlayerError),
@@ -101,6 +106,8 @@ pub(crate) struct Setting {
     pub(crate) reader: Reader,
     /// The frames that are decoded ahead.
     pub(crate) buffers: usize,
+    /// How long a frame is shown.
+    pub(crate) period: Nanos,
 }
 
 /// The inbox of a thread that does not run yet.
@@ -179,12 +186,17 @@ struct Screen<R> {
     skip: Nanos,
     /// Where it was to go on when it last skipped: frames before it were already on their way.
     skipped_to: MediaTime,
+    /// The end of the last frame that was shown, dropped or skipped.
+    reached: MediaTime,
+    /// How long a frame is shown.
+    period: Nanos,
 }
 
 impl<R: Fn(FromPicture)> Screen<R> {
     fn new(setting: Setting, report: R) -> Self {
-        let order = setting.clock.state().order.number;
+        let Order { number: order, from: reached, .. } = setting.clock.state().order;
         let waiting = VecDeque::with_capacity(setting.buffers);
+        let period = setting.period;
         let (leads, skipped_to) = (Leads::default(), MediaTime::ZERO);
         Self {
             setting,
@@ -196,6 +208,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
             leads,
             skip: SKIP_FIRST,
             skipped_to,
+            reached,
+            period,
         }
     }
 
@@ -234,7 +248,10 @@ impl<R: Fn(FromPicture)> Screen<R> {
                 }
             };
             match inbox.recv_timeout(wait.into()) {
-                Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => {
+                    self.report_missing(&clock);
+                    return Ok(());
+                }
                 Ok(ToPicture::Frame(frame)) => self.take(frame),
                 Ok(ToPicture::End(end)) if end.order == self.order => {
                     self.end = Some(end);
@@ -266,11 +283,19 @@ impl<R: Fn(FromPicture)> Screen<R> {
         }
     }
 
+    /// Reports what the decoder has not delivered. Frames that wait show that it is in time.
+    fn report_missing(&self, clock: &Clock) {
+        let (from, to) = (self.reached, clock.media_at(now()));
+        if self.waiting.is_empty() && self.end.is_none() && to.since(from) > BEHIND {
+            (self.report)(FromPicture::Missing { from, to });
+        }
+    }
+
     /// Follows the clock to another order.
     fn change(&mut self) -> Result<(), PlayerError> {
-        let order = self.setting.clock.state().order.number;
-        if order != self.order {
-            self.order = order;
+        let order = self.setting.clock.state().order;
+        if order.number != self.order {
+            (self.order, self.reached) = (order.number, order.from);
             self.end = None;
             self.skipped_to = MediaTime::ZERO;
             self.waiting.drain(..).for_each(|frame| self.setting.reader.free(frame.buffer));
@@ -292,6 +317,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         let seen = self.setting.window.show(&frame.buffer)?;
         self.leads.add(seen.at - seen.began);
+        self.reached = frame.media.after(self.period);
         let receipt = receipt(self.setting.clip, &frame, due, Some(seen), clock.slip(seen.at));
         (self.report)(FromPicture::Shown(receipt));
         self.skip = SKIP_FIRST;
@@ -310,6 +336,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             (self.report)(FromPicture::Shown(receipt));
             self.setting.reader.free(frame.buffer);
             last = Some((frame.media, due));
+            self.reached = frame.media.after(self.period);
         }
         if let Some((from, due)) = last
             && now() - due > BEHIND
@@ -321,7 +348,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             self.setting.reader.order(order);
             (self.report)(FromPicture::Skipped { from, to });
             self.skip = (self.skip + self.skip).min(SKIP_MOST);
-            self.skipped_to = to;
+            (self.skipped_to, self.reached) = (to, to);
         }
     }
 }

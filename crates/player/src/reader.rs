@@ -54,6 +54,15 @@ pub(crate) struct End {
     pub(crate) failure: Option<ClipError>,
     /// What the decoder has complained about.
     pub(crate) complaints: String,
+    /// Frames of a clip with stamps that have none.
+    pub(crate) unstamped: u64,
+}
+
+impl End {
+    fn new(order: Order) -> Self {
+        let (order, at) = (order.number, order.from);
+        Self { order, at, failure: None, complaints: String::new(), unstamped: 0 }
+    }
 }
 
 /// What a reader is sent.
@@ -211,8 +220,7 @@ fn read_pictures(
     side: &mut Side,
     found: &mut impl FnMut(Result<Frame, End>),
 ) -> End {
-    let mut end =
-        End { order: order.number, at: order.from, failure: None, complaints: String::new() };
+    let mut end = End::new(order);
     let mut decoder = match PictureDecoder::start(clip, spec) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => return end,
@@ -229,7 +237,9 @@ fn read_pictures(
                 number += 1;
                 continue;
             }
-            Ok(None) => end.complaints = decoder.complaints(),
+            Ok(None) => {
+                (end.complaints, end.unstamped) = (decoder.complaints(), decoder.unstamped());
+            }
             Err(error) => end.failure = Some(error),
         }
         side.free.push(buffer);
@@ -276,8 +286,7 @@ fn read_sound(
     side: &mut Side,
     to: &SyncSender<Result<Samples, End>>,
 ) -> End {
-    let mut end =
-        End { order: order.number, at: order.from, failure: None, complaints: String::new() };
+    let mut end = End::new(order);
     let mut decoder = match SoundDecoder::start(clip, spec) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => return end,

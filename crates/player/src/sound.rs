@@ -75,6 +75,7 @@ impl Sound {
             changes: state.changes,
             store: Store::default(),
             end: None,
+            is_over: false,
             is_ready: false,
             anchor: None,
             counts: SoundCounts::default(),
@@ -168,6 +169,8 @@ struct Speaker<R> {
     changes: u64,
     store: Store,
     end: Option<End>,
+    /// All of the order was heard.
+    is_over: bool,
     is_ready: bool,
     anchor: Option<Anchor>,
     counts: SoundCounts,
@@ -214,7 +217,8 @@ impl<R: Fn(FromSound)> Speaker<R> {
         self.silence();
         if state.order != self.order {
             self.order = state.order;
-            (self.store, self.end, self.is_ready) = (Store::default(), None, false);
+            (self.store, self.end) = (Store::default(), None);
+            (self.is_ready, self.is_over) = (false, false);
         }
     }
 
@@ -330,6 +334,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let is_heard = state.clock.is_running() && state.clock.media_at(now()) >= last;
         if is_heard && let Some(mut found) = self.end.take() {
             found.at = last;
+            self.is_over = true;
             (self.report)(FromSound::Ended(found));
         }
     }
@@ -338,6 +343,11 @@ impl<R: Fn(FromSound)> Speaker<R> {
         if let Some(output) = &mut self.output {
             output.turn();
             self.counts.add(output.counts());
+        }
+        let clock = self.clock.state().clock;
+        if clock.is_running() && self.end.is_none() && !self.is_over {
+            let due = self.frame_at(clock.media_at(now()));
+            self.counts.missing = due.saturating_sub(self.store.end());
         }
         (self.report)(FromSound::Counts(self.counts));
     }

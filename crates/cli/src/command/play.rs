@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tactus_app::{Error, ErrorKind};
 use tactus_clip::{Clip, ClipError, probe};
+use tactus_model::format;
 use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
@@ -21,7 +22,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
 use crate::values::positive;
 
-use self::commands::Commands;
+pub(crate) use self::commands::Commands;
 use self::keys::Keys;
 use self::show::Show;
 
@@ -119,7 +120,9 @@ pub(crate) fn run(arguments: &PlayArguments) -> CommandResult {
         [folder] if folder.is_dir() => folder::run(folder, how),
         _ => {
             let clips: CommandResult<Vec<Clip>> = clips.iter().map(|path| clip(path)).collect();
-            play(clips?, how)
+            let (clips, commands) = (clips?, Commands::default());
+            commands.obey_signals()?;
+            play_by(&commands, clips, how)
         }
     }
 }
@@ -129,15 +132,13 @@ fn clip(path: &Path) -> CommandResult<Clip> {
 }
 
 /// Plays clips in step, by the keys of their windows and of the terminal.
-pub(crate) fn play(clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
-    let commands = Commands::default();
-    commands.obey_signals()?;
+pub(crate) fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
     let _keys = Keys::attend(commands.clone());
-    play_by(&commands, clips, how)
+    play_one(commands, clips, how)
 }
 
 /// Plays clips in step, by commands.
-fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
+fn play_one(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
     let spec = how.spec(clips)?;
     let mut show = Show::new(&spec, how.json, how.quietness);
     let attend = |remote| commands.go_to(remote);
@@ -158,6 +159,12 @@ impl HowArguments {
     }
 
     fn spec(&self, clips: Vec<Clip>) -> CommandResult<Spec> {
+        let longest = clips.iter().map(|clip| clip.duration).max().flatten();
+        let is_known = clips.iter().all(|clip| clip.duration.is_some());
+        if let Some(longest) = longest.filter(|longest| is_known && self.start >= *longest) {
+            let [start, end] = [self.start, longest].map(format::span);
+            return Err(CommandError::usage(format!("--start {start}: the clip ends at {end}")));
+        }
         let displays = match &self.display[..] {
             [] => vec![None; clips.len()],
             [only] => vec![Some(only.clone()); clips.len()],

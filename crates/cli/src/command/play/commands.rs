@@ -10,10 +10,12 @@ use crate::signals::on_interrupt;
 
 /// Sends commands, from any thread.
 #[derive(Clone, Default)]
-pub(super) struct Commands(Arc<Mutex<Target>>);
+pub(crate) struct Commands(Arc<Mutex<Target>>);
 
 #[derive(Default)]
 struct Target {
+    /// Whether a signal came.
+    is_over: bool,
     player: Option<Remote>,
     window: Option<Closer>,
 }
@@ -24,19 +26,25 @@ impl Commands {
     }
 
     /// Ends the player and the window at a signal.
-    pub(super) fn obey_signals(&self) -> io::Result<()> {
+    pub(crate) fn obey_signals(&self) -> io::Result<()> {
         let commands = self.clone();
         on_interrupt(move |_| {
             commands.with(|target| {
+                target.is_over = true;
                 target.window.iter().for_each(Closer::close);
                 target.player.iter().for_each(|player| player.send(Command::Quit));
             });
         })
     }
 
-    /// From now on, a player plays.
+    /// From now on, a player plays. It ends at once if a signal came before.
     pub(super) fn go_to(&self, player: Remote) {
-        self.with(|target| target.player = Some(player));
+        self.with(|target| {
+            if target.is_over {
+                player.send(Command::Quit);
+            }
+            target.player = Some(player);
+        });
     }
 
     /// The player has ended.

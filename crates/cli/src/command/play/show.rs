@@ -141,12 +141,20 @@ fn clip_text(name: &str, window: &WindowInfo, summary: &Summary) -> String {
     let way = transport.word();
     let why = why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
     let late = |late| format::latency_or_nothing(late);
+    let if_any = |count, text: String| if count == 0 { String::new() } else { text };
+    let missing = if_any(summary.missing, format!("{} missing, ", format::count(summary.missing)));
+    let early = format!(
+        "{} early by at most {}, ",
+        format::count(summary.early),
+        format::latency(summary.early_max_ns)
+    );
     format!(
-        "{name} on {display} ({width}x{height}, depth {depth}, {way}{why}): {}, {} dropped, {} \
-         repeated; late p50 {}, p99 {}, max {}; slip {}",
+        "{name} on {display} ({width}x{height}, depth {depth}, {way}{why}): {}, {} dropped, {missing}{} \
+         repeated; {}late p50 {}, p99 {}, max {}; slip {}",
         format::counted(summary.shown, "frame"),
         format::count(summary.dropped),
         format::count(summary.repeated),
+        if_any(summary.early, early),
         late(summary.late_p50_ns),
         late(summary.late_p99_ns),
         late(summary.late_max_ns),
@@ -158,8 +166,12 @@ fn sound_text(sound: &SoundInfo, counts: &SoundCounts) -> String {
     let SoundInfo { client, rate, cycle, .. } = sound;
     let (xruns, jumps) =
         (format::counted(counts.xruns, "xrun"), format::counted(counts.jumps, "jump"));
+    let missing = match counts.missing {
+        0 => String::new(),
+        missing => format!(", {} missing", format::count(missing)),
+    };
     format!(
-        "sound by {client} ({rate} Hz, cycles of {cycle} frames): {} played, {} cut; {xruns}, {jumps}",
+        "sound by {client} ({rate} Hz, cycles of {cycle} frames): {} played, {} cut{missing}; {xruns}, {jumps}",
         format::counted(counts.played, "frame"),
         format::count(counts.cut),
     )
@@ -167,7 +179,8 @@ fn sound_text(sound: &SoundInfo, counts: &SoundCounts) -> String {
 
 /// A signed time in milliseconds.
 fn millis(nanos: i64) -> String {
-    format!("{:+.1} ms", nanos as f64 / 1e6)
+    // Adding zero makes a rounded -0.0 positive.
+    format!("{:+.1} ms", (nanos as f64 / 1e5).round() / 10.0 + 0.0)
 }
 
 /// A time in a clip: `1:02:03`, `2:03`.
@@ -203,7 +216,7 @@ mod tests {
         let text = progress_text(&progress).replace('\u{2009}', " ");
         assert_eq!(
             text,
-            "0:12 / 1:00:30, 17\u{202f}s left; slip -0.0 ms, 3 dropped, late p99 812\u{202f}µs"
+            "0:12 / 1:00:30, 17\u{202f}s left; slip +0.0 ms, 3 dropped, late p99 812\u{202f}µs"
         );
         (progress.left, progress.is_paused) = (None, true);
         progress.speed = "1.5".parse().unwrap();
