@@ -90,7 +90,9 @@ impl ClipError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled(_) => Some("apt-get install ffmpeg"),
-            Self::Format { .. } => Some("make a file of its own of it: ffmpeg -i IN -c copy OUT.mkv"),
+            Self::Format { .. } => {
+                Some("make a file of its own of it: ffmpeg -i IN -c copy OUT.mkv")
+            }
             _ => None,
         }
     }

@@ -98,7 +98,14 @@ impl PictureDecoder {
         );
         command.args(["-map", &format!("0:{}", picture.index), "-an", "-sn", "-dn"]);
         // With the unit of a frame's period, two frames of a variable rate could have one time.
-        command.args(["-vf", &filters, "-fps_mode", "passthrough", "-enc_time_base", "1:1000000000"]);
+        command.args([
+            "-vf",
+            &filters,
+            "-fps_mode",
+            "passthrough",
+            "-enc_time_base",
+            "1:1000000000",
+        ]);
         command.args(["-f", "rawvideo", "pipe:1"]);
         let running = Running::start(command, "picture")?;
         let bytes = spec.frame_bytes();
@@ -128,7 +135,8 @@ impl PictureDecoder {
         let stamp = self.running.stamps.recv().ok().flatten();
         let exact = stamp.and_then(|stamp| exact(&self.stamps, stamp));
         self.unstamped += u64::from(exact.is_none() && !self.stamps.is_empty());
-        let relative = |stamp: i64| MediaTime::from_nanos(stamp.saturating_sub(self.begins.as_nanos()));
+        let relative =
+            |stamp: i64| MediaTime::from_nanos(stamp.saturating_sub(self.begins.as_nanos()));
         let time = exact.or(stamp).map_or(self.next, relative);
         self.next = time.after(self.picture.period);
         Ok(Some(time))

@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn a_format_that_names_other_files_is_recognised() {
-        let errors = "[hls @ 0x55] Format not on whitelist 'wav,flac'; file:a.m3u8: Invalid argument";
+        let errors =
+            "[hls @ 0x55] Format not on whitelist 'wav,flac'; file:a.m3u8: Invalid argument";
         assert_eq!(refused_format(errors).as_deref(), Some("hls"));
         assert_eq!(refused_format("a.mkv: Invalid data"), None);
     }

@@ -167,7 +167,10 @@ impl Running {
         let failed = |error| ClipError::System { what: "cannot read from the decoder", error };
         let began = Instant::now();
         // A signal may end a wait.
-        while !wait_readable(self.out.as_fd(), SILENT_MOST).map_err(io::Error::other).map_err(failed)? {
+        while !wait_readable(self.out.as_fd(), SILENT_MOST)
+            .map_err(io::Error::other)
+            .map_err(failed)?
+        {
             if began.elapsed() >= SILENT_MOST {
                 self.kill();
                 return Err(ClipError::Silent { kind: self.kind, most: SILENT_MOST });

@@ -87,6 +87,11 @@ pub fn unpack(mail: &Path, parent: &Path) -> Result<Unpacked, UnpackError> {
 }
 
 impl Unpacked {
+    /// Its private directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// The clip.
     pub fn clip(&self) -> PathBuf {
         self.directory.path().join(CLIP)

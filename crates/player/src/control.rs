@@ -70,6 +70,13 @@ pub struct Spec {
     pub pace: Pace,
 }
 
+impl Spec {
+    /// Where playing ends, if not at the end of the clips.
+    fn until(&self) -> Option<MediaTime> {
+        self.length.map(|length| self.from.after(length))
+    }
+}
+
 /// How long decoders may take to deliver their first frames.
 const READY_MOST: Nanos = Nanos::from_secs(30);
 /// How long the sound device may take to begin; wall time drives the clock then.
@@ -182,7 +189,9 @@ impl Player {
                 let to = to.clone();
                 let report = move |from| drop(to.send(In::Sound(from)));
                 let decoders = decoders(&spec, &player_to);
-                Some(Sound::start(clip, output, output_spec, Arc::clone(&clock), decoders, report)?)
+                let setting =
+                    sound::Setting { clip, clock: Arc::clone(&clock), until: spec.until() };
+                Some(Sound::start(setting, output, output_spec, decoders, report)?)
             }
             None => None,
         };
@@ -349,7 +358,8 @@ impl Player {
                 let Playing { clip, tally, .. } = &mut self.clips[number];
                 let period = clip.picture.as_ref().map(|picture| picture.period);
                 // They were never decoded, so they have no receipts.
-                tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()));
+                let due = self.clock.clock().due(from).unwrap_or_else(now);
+                tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()), due);
                 on_event(Event::Note(Note::Behind { clip: number, from, to }));
             }
             FromPicture::Missing { from, to } => self.miss(number, from, to, on_event),
@@ -421,7 +431,7 @@ impl Player {
             (FrameOutcome::Shown, Some(at)) => {
                 tally.show(Shown { media, due, at, slip_ns: slip }, period);
             }
-            _ => tally.drop_frames(1),
+            _ => tally.drop_frames(1, due),
         }
     }
 
@@ -435,7 +445,7 @@ impl Player {
             return false;
         }
         let media = self.clock.clock().media_at(now());
-        if self.spec.length.is_some_and(|length| media >= self.spec.from.after(length)) {
+        if self.spec.until().is_some_and(|until| media >= until) {
             return true;
         }
         let is_over = |end: &Option<End>| end.as_ref().is_some_and(|end| media >= end.at);
@@ -447,7 +457,7 @@ impl Player {
     fn progress(&self) -> Progress {
         let clock = self.clock.clock();
         let (media, duration) = (clock.media_at(now()), self.duration());
-        let until = self.spec.length.map(|length| self.spec.from.after(length));
+        let until = self.spec.until();
         let end = duration.map(|duration| MediaTime::ZERO.after(duration));
         let end = [until, end].into_iter().flatten().min();
         let left = end.filter(|_| clock.is_running()).map(|end| clock.lasts(end.since(media)));
@@ -480,10 +490,17 @@ impl Player {
                 _ => {}
             }
         }
+        let mut pictures = self.clips.iter().filter_map(|clip| clip.picture.as_ref());
+        let stuck =
+            pictures.find(|picture| !picture.has_ended()).map(|picture| picture.display.clone());
         let is_short = self.report_short_clips(on_event);
         let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
         on_event(Event::Ended { summaries, sound: self.counts });
-        if is_short { Err(PlayerError::Short) } else { Ok(()) }
+        match stuck {
+            Some(display) => Err(PlayerError::NoAnswer { display }),
+            None if is_short => Err(PlayerError::Short),
+            None => Ok(()),
+        }
     }
 
     fn threads_have_ended(&self) -> bool {
@@ -577,8 +594,9 @@ fn open_picture(
     }
     attend(input, window.info(number).display, frames.clone(), to.clone())?;
     let (clock, if_late, pace) = (Arc::clone(clock), spec.if_late, spec.pace);
-    let period = picture.period;
-    let setting = Setting { clip: number, window, clock, if_late, pace, reader, buffers, period };
+    let (period, until) = (picture.period, spec.until());
+    let setting =
+        Setting { clip: number, window, clock, if_late, pace, reader, buffers, period, until };
     let report = {
         let to = to.clone();
         move |from| drop(to.send(In::Picture(number, from)))

@@ -48,6 +48,12 @@ pub enum PlayerError {
         /// What failed.
         reason: String,
     },
+    /// It answers nothing any more, so what became of the last frames is unknown.
+    #[error("the X server of {display} does not answer: frames after the last receipt are missing")]
+    NoAnswer {
+        /// Its name.
+        display: String,
+    },
     /// There is nothing to see or hear.
     #[error(
         "there is nothing to play: the clip has no picture, and its sound is muted or has no device"

@@ -125,7 +125,7 @@ pub enum FrameOutcome {
 pub struct FrameReceipt {
     /// The number of its clip, from 0.
     pub clip: usize,
-    /// The number of the frame since the start of its decoder, from 0.
+    /// Its number among the frames that were decoded since the player started, from 0.
     pub frame: u64,
     /// Its time in the clip, in nanoseconds.
     pub media: MediaTime,
@@ -233,7 +233,10 @@ impl std::fmt::Display for Note {
             }
             Self::Missing { clip, from, to } => {
                 let (clip, from, to) = (clip + 1, from.as_secs_f64(), to.as_secs_f64());
-                write!(f, "clip {clip}: the decoder has not delivered the picture from {from:.1} s to {to:.1} s")
+                write!(
+                    f,
+                    "clip {clip}: the decoder has not delivered the picture from {from:.1} s to {to:.1} s"
+                )
             }
             Self::Unstamped { clip, frames } => write!(
                 f,

@@ -93,6 +93,7 @@ const IDLE: Duration = Duration::from_millis(500);
 pub(crate) struct Picture {
     to: Sender<ToPicture>,
     pub(crate) reader: Reader,
+    pub(crate) display: String,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -108,6 +109,8 @@ pub(crate) struct Setting {
     pub(crate) buffers: usize,
     /// How long a frame is shown.
     pub(crate) period: Nanos,
+    /// Where playing ends, if not at the end of the clip.
+    pub(crate) until: Option<MediaTime>,
 }
 
 /// The inbox of a thread that does not run yet.
@@ -122,6 +125,7 @@ impl Picture {
         report: impl Fn(FromPicture) + Send + 'static,
     ) -> Result<Self, PlayerError> {
         let (reader, clip) = (setting.reader.clone(), setting.clip);
+        let display = setting.window.info(clip).display;
         let run = move || {
             let _reserve = match prepare(setting.pace) {
                 Ok((reserve, shortfalls)) => {
@@ -137,7 +141,7 @@ impl Picture {
         };
         let name = format!("picture/{clip}");
         let thread = thread::Builder::new().name(name).spawn(run).map_err(PlayerError::Thread)?;
-        Ok(Self { to, reader, thread: Some(thread) })
+        Ok(Self { to, reader, display, thread: Some(thread) })
     }
 
     /// Lets it see that the clock has changed.
@@ -265,7 +269,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
     }
 
     fn take(&mut self, frame: Frame) {
-        if frame.order != self.order {
+        let is_beyond = self.setting.until.is_some_and(|until| frame.media >= until);
+        if frame.order != self.order || (is_beyond && !self.waiting.is_empty()) {
             return self.setting.reader.free(frame.buffer);
         }
         self.waiting.push_back(frame);

@@ -38,7 +38,7 @@ impl Decoders {
 /// A frame that waits for its time.
 pub(crate) struct Frame {
     pub(crate) order: u64,
-    /// Its number since the beginning of the order.
+    /// Its number among all frames that were decoded.
     pub(crate) number: u64,
     pub(crate) media: MediaTime,
     pub(crate) buffer: Buffer,
@@ -200,6 +200,13 @@ pub(crate) fn pictures(
     let mut side = Side::new(inbox, stopper);
     let run = move || {
         decoders.prepare();
+        let mut number = 0;
+        let mut found = |frame: Result<(Order, MediaTime, Buffer), End>| {
+            found(frame.map(|(order, media, buffer)| {
+                number += 1;
+                Frame { order: order.number, number: number - 1, media, buffer }
+            }));
+        };
         while let Some(order) = side.next_order() {
             let spec = PictureSpec { from: order.from, ..spec };
             let end = read_pictures(&clip, &spec, order, &mut side, &mut found);
@@ -218,7 +225,7 @@ fn read_pictures(
     spec: &PictureSpec,
     order: Order,
     side: &mut Side,
-    found: &mut impl FnMut(Result<Frame, End>),
+    found: &mut impl FnMut(Result<(Order, MediaTime, Buffer), End>),
 ) -> End {
     let mut end = End::new(order);
     let mut decoder = match PictureDecoder::start(clip, spec) {
@@ -228,13 +235,11 @@ fn read_pictures(
     };
     side.publish(Some(decoder.stopper()));
     let period = clip.picture.as_ref().map(|picture| picture.period).unwrap_or_default();
-    let mut number = 0;
     while let Some(mut buffer) = side.buffer() {
         match decoder.read(buffer.bytes_mut()) {
             Ok(Some(media)) => {
                 end.at = media.after(period);
-                found(Ok(Frame { order: order.number, number, media, buffer }));
-                number += 1;
+                found(Ok((order, media, buffer)));
                 continue;
             }
             Ok(None) => {

@@ -43,6 +43,14 @@ pub(crate) enum FromSound {
     Counts(SoundCounts),
 }
 
+/// What a sound thread plays.
+pub(crate) struct Setting {
+    pub(crate) clip: Clip,
+    pub(crate) clock: Arc<SharedClock>,
+    /// Where playing ends, if not at the end of the clip.
+    pub(crate) until: Option<MediaTime>,
+}
+
 /// A running sound thread.
 pub(crate) struct Sound {
     quit: Option<Sender<()>>,
@@ -53,10 +61,9 @@ pub(crate) struct Sound {
 impl Sound {
     /// Starts the thread of an output that is open.
     pub(crate) fn start(
-        clip: Clip,
+        Setting { clip, clock, until }: Setting,
         output: Output,
         spec: OutputSpec,
-        clock: Arc<SharedClock>,
         decoders: Decoders,
         report: impl Fn(FromSound) + Send + 'static,
     ) -> Result<Self, PlayerError> {
@@ -69,6 +76,7 @@ impl Sound {
             output: Some(output),
             connector,
             clock,
+            until,
             samples,
             report,
             order: state.order,
@@ -163,6 +171,7 @@ struct Speaker<R> {
     output: Option<Output>,
     connector: Connector<Output>,
     clock: Arc<SharedClock>,
+    until: Option<MediaTime>,
     samples: Receiver<Result<Samples, End>>,
     report: R,
     order: Order,
@@ -313,11 +322,13 @@ impl<R: Fn(FromSound)> Speaker<R> {
     /// Hands samples over.
     fn feed(&mut self) {
         let ahead = now() + AHEAD;
+        let last = self.until.map_or(u64::MAX, |until| self.frame_at(until));
         let (Some(output), Some(anchor)) = (&mut self.output, &self.anchor) else { return };
         let Some(until) = output.position_heard_from(ahead) else { return };
         loop {
             let position = anchor.position + self.store.next.saturating_sub(anchor.frame);
             let wanted = until.saturating_sub(position).min(output.room() as u64);
+            let wanted = wanted.min(last.saturating_sub(self.store.next));
             let piece = self.store.piece(wanted);
             let put = output.put(position, piece);
             if put == 0 {

@@ -34,6 +34,9 @@ pub(super) fn run(arguments: &PlayArguments) -> CommandResult {
     let commands = Commands::default();
     commands.obey_signals()?;
     let unpacked = unpack(&arguments.mail, &std::env::temp_dir()).map_err(failed)?;
+    let directory = unpacked.directory().to_owned();
+    // What cannot be removed now, the next `mail play` removes.
+    commands.before_exit(move || drop(std::fs::remove_dir_all(directory)));
     let Unpacked { from, subject, .. } = &unpacked;
     let [from, subject] = [from, subject]
         .map(|text| text.as_deref().map_or_else(|| "unknown".to_owned(), format::quoted));
@@ -58,7 +61,9 @@ fn with_stamps(mut clip: Clip, timing: &Timing) -> Clip {
 
 fn failed(error: UnpackError) -> CommandError {
     let kind = match error {
-        UnpackError::Read { .. } | UnpackError::Bad { .. } | UnpackError::NotWebm(_) => ErrorKind::Usage,
+        UnpackError::Read { .. } | UnpackError::Bad { .. } | UnpackError::NotWebm(_) => {
+            ErrorKind::Usage
+        }
         UnpackError::Write { .. } => ErrorKind::Unavailable,
     };
     Error::new(kind, error).into()
