@@ -2289,7 +2289,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__judge)
-            opts="-r -o -q -h -V --player --rate --size --duration --rounds --seed --quantum --look --shift --output --clip --calibrate --json --quiet --color --help --version"
+            opts="-r -o -q -h -V --player --rate --size --duration --load --reserve --rounds --seed --quantum --look --shift --output --clip --calibrate --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2308,6 +2308,14 @@ _tactus() {
                     return 0
                     ;;
                 --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reserve)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2933,7 +2941,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__mail__subcmd__play)
-            opts="-q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --json --quiet --color --help --version"
+            opts="-o -q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --explain --over --output --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2972,6 +2980,18 @@ _tactus() {
                     return 0
                     ;;
                 --reserve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --over)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3795,7 +3815,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__play)
-            opts="-q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --json --quiet --color --help --version"
+            opts="-o -q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --explain --over --output --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3834,6 +3854,18 @@ _tactus() {
                     return 0
                     ;;
                 --reserve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --over)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -632,7 +632,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand judge" -l player -d 'Playe
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l rate -d 'Frames a second of the clip, from 10 to 120; several clips for several rates, separated by commas' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l size -d 'Size of the clip and of the screen, from 224x128 to 1920x1080' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l duration -d 'Duration of the clip in whole seconds, from 3s to 15min' -r
-complete -c tactus -n "__fish_tactus_using_subcommand judge" -s r -l rounds -d 'Number of times that each player plays each clip' -r
+complete -c tactus -n "__fish_tactus_using_subcommand judge" -l load -d 'Also play beside these loads of `tactus measure`, separated by commas: e.g. compute:2,disk [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand judge" -l reserve -d 'Also play by tactus with a reserve, for the thread that shows the frames and for the X server, e.g. 6ms/20ms [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand judge" -s r -l rounds -d 'Number of times that each player plays each clip beside each load' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l seed -d 'Seed that determines the order of the turns [default: a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l quantum -d 'Frames of a cycle of the sound server, at 48 kHz' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l look -d 'Time between two looks of the photodiode, from 50us to 5ms' -r
@@ -659,11 +661,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand play" -l sound -d 'Client 
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l policy -d 'Policy of the threads that show frames' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l decoders -d 'Policy of decoders' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l reserve -d 'CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms' -r
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l over -d 'With --explain: time after which a frame that is shown or dropped is late [default: half the time between two frames]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand play" -s o -l output -d 'With --explain: file of the recording; the page has the same name with .html [default: tactus-DATE.tactusrec]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l mute -d 'Play no sound: wall time drives the clock'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l show-late -d 'Show late frames instead of dropping a frame when the next one is due as well'
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l explain -d 'Explain late and dropped frames'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l json -d 'Print JSON, one object a line: each frame\'s receipt; times are in nanoseconds of CLOCK_MONOTONIC'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -714,11 +719,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l policy -d 'Policy of the threads that show frames' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l decoders -d 'Policy of decoders' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l reserve -d 'CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms' -r
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l over -d 'With --explain: time after which a frame that is shown or dropped is late [default: half the time between two frames]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -s o -l output -d 'With --explain: file of the recording; the page has the same name with .html [default: tactus-DATE.tactusrec]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l mute -d 'Play no sound: wall time drives the clock'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l show-late -d 'Show late frames instead of dropping a frame when the next one is due as well'
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l explain -d 'Explain late and dropped frames'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l json -d 'Print JSON, one object a line: each frame\'s receipt; times are in nanoseconds of CLOCK_MONOTONIC'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -s h -l help -d 'Print help (see more with \'--help\')'

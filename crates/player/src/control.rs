@@ -14,7 +14,9 @@ use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
 use tactus_sound::{Output, OutputSpec, Peer};
 
 use crate::error::PlayerError;
-use crate::event::{Event, FrameOutcome, FrameReceipt, Note, Progress, SoundCounts, SoundInfo};
+use crate::event::{
+    Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundCounts, SoundInfo,
+};
 use crate::picture::{self, FromPicture, Picture, Setting, ToPicture};
 use crate::reader::{self, Decoders, End};
 use crate::shared::{Order, SharedClock, now};
@@ -342,7 +344,10 @@ impl Player {
         on_event: &mut impl FnMut(Event),
     ) -> Result<(), PlayerError> {
         match from {
-            FromPicture::Prepared(shortfalls) => self.report_shortfalls(shortfalls, on_event),
+            FromPicture::Prepared { thread, reserve, shortfalls } => {
+                on_event(Event::Prepared(Preparation { clip: number, thread, reserve }));
+                self.report_shortfalls(shortfalls, on_event);
+            }
             FromPicture::Ready(order) if order == self.order.number => {
                 self.waits.pictures.remove(&number);
             }

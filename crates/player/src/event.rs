@@ -3,6 +3,8 @@
 use serde::Serialize;
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Evidence;
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::{Capacity, Rung};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, Speed, Summary};
@@ -15,6 +17,8 @@ use crate::window::Transport;
 pub enum Event {
     /// A window is open.
     Opened(WindowInfo),
+    /// The thread that shows the frames of a clip runs as it was granted.
+    Prepared(Preparation),
     /// The clock starts, at an instant that may be in the future.
     Started {
         /// When.
@@ -65,6 +69,26 @@ pub struct WindowInfo {
     pub transport: Transport,
     /// Why it is not a better one.
     pub why: Option<String>,
+}
+
+/// The thread that shows the frames of a clip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Preparation {
+    /// The number of its clip, from 0.
+    pub clip: usize,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its reserve; `None` if none was asked for.
+    pub reserve: Option<Granted>,
+}
+
+/// A reserve that was granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Granted {
+    /// The CPU time of every period.
+    pub capacity: Capacity,
+    /// What keeps it.
+    pub rung: Rung,
 }
 
 /// The sound of a player.
@@ -137,6 +161,9 @@ pub struct FrameReceipt {
     pub began: Option<Moment>,
     /// When it was on the display, as far as the evidence goes.
     pub shown: Option<Moment>,
+    /// When it was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Moment>,
     /// How far `shown` can be trusted: `device-clock` is the server's own stamp, `call` the end of a
     /// round trip.
     pub evidence: Evidence,

@@ -30,5 +30,7 @@ pub mod window;
 
 pub use control::{Command, Pace, Remote, Spec, Track, play};
 pub use error::PlayerError;
-pub use event::{Event, FrameOutcome, FrameReceipt, Note, Progress, SoundInfo, WindowInfo};
+pub use event::{
+    Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundInfo, WindowInfo,
+};
 pub use window::Transport;

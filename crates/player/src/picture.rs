@@ -9,16 +9,17 @@ use std::time::Duration;
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Evidence;
 use tactus_model::policy::Scheduling;
-use tactus_model::reserve::Capacity;
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::{Capacity, RefusedRung};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{Choice, Clock, IfLate, MediaTime, choose};
 use tactus_prepare::{Preparation, ThreadRef};
 use tactus_reserve::{Reserve, Rung};
-use tactus_sys::affinity;
+use tactus_sys::{affinity, thread as system_thread};
 
 use crate::error::PlayerError;
-use crate::event::{FrameOutcome, FrameReceipt};
+use crate::event::{FrameOutcome, FrameReceipt, Granted};
 use crate::reader::{End, Frame, Reader};
 use crate::shared::{Order, SharedClock, now};
 use crate::window::{Buffer, Seen, Window};
@@ -53,7 +54,11 @@ pub(crate) enum ToPicture {
 /// What a picture thread reports, with the number of its clip.
 pub(crate) enum FromPicture {
     /// It has what it was granted.
-    Prepared(Vec<Shortfall>),
+    Prepared {
+        thread: ThreadId,
+        reserve: Option<Granted>,
+        shortfalls: Vec<Shortfall>,
+    },
     /// Frames of this order wait, or there is none.
     Ready(u64),
     Shown(FrameReceipt),
@@ -86,8 +91,9 @@ const LEADS: usize = 31;
 const REHEARSED: u32 = 6;
 /// The longest lead: a server that takes longer is late.
 const LEAD_MOST: Nanos = Nanos::from_millis(8);
-/// How long a thread without anything to do waits at most.
-const IDLE: Duration = Duration::from_millis(500);
+/// A thread without anything to do waits until somebody wakes it: whoever explains why its next
+/// frame was late then finds who did.
+const IDLE: Duration = Duration::MAX;
 
 /// A running picture thread.
 pub(crate) struct Picture {
@@ -129,7 +135,12 @@ impl Picture {
         let run = move || {
             let _reserve = match prepare(setting.pace) {
                 Ok((reserve, shortfalls)) => {
-                    report(FromPicture::Prepared(shortfalls));
+                    let granted = reserve.as_ref().map(|reserve| Granted {
+                        capacity: reserve.capacity(),
+                        rung: reserve.rung(),
+                    });
+                    let thread = system_thread::current_id();
+                    report(FromPicture::Prepared { thread, reserve: granted, shortfalls });
                     reserve
                 }
                 Err(error) => return report(FromPicture::Failed(error)),
@@ -169,10 +180,23 @@ fn prepare(pace: Pace) -> Result<(Option<Reserve>, Vec<Shortfall>), PlayerError>
     if let Some(capacity) = pace.reserve {
         let reserve = Reserve::grant(ThreadRef::Calling, capacity, Rung::KEEPING);
         let reserve = reserve.map_err(PlayerError::Reserve)?;
-        return Ok((Some(reserve), preparation.finish()?.shortfalls));
+        let mut shortfalls = preparation.finish()?.shortfalls;
+        shortfalls.extend(reserve.refused().iter().map(|refused| not_by(refused, &reserve)));
+        return Ok((Some(reserve), shortfalls));
     }
     preparation.place(&affinity::get()?, pace.policy)?;
     Ok((None, preparation.finish()?.shortfalls))
+}
+
+/// A better rung that the reserve does not have.
+fn not_by(refused: &RefusedRung, reserve: &Reserve) -> Shortfall {
+    let (rung, capacity) = (reserve.rung(), reserve.capacity());
+    Shortfall {
+        asked: format!("reserve {capacity} by rung {}", refused.rung),
+        granted: format!("rung {rung}: {}", rung.promise()),
+        reason: refused.reason.clone(),
+        fix: refused.fix.clone(),
+    }
 }
 
 /// A window with the frames that wait for it.
@@ -245,13 +269,13 @@ impl<R: Fn(FromPicture)> Screen<R> {
                     self.drop_frames(count, &clock);
                     continue;
                 }
-                Choice::Wait(until) => until - now(),
+                Choice::Wait(until) => Duration::from(until - now()),
                 Choice::Nothing => {
                     self.pass_on_end();
-                    IDLE.into()
+                    IDLE
                 }
             };
-            match inbox.recv_timeout(wait.into()) {
+            match inbox.recv_timeout(wait) {
                 Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => {
                     self.report_missing(&clock);
                     return Ok(());
@@ -369,6 +393,7 @@ fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i6
         due,
         began: seen.map(|seen| seen.began),
         shown: seen.map(|seen| seen.at),
+        dropped: seen.is_none().then(now),
         evidence: seen.map_or(Evidence::None, |seen| seen.evidence),
         ust: stamp.map(|(ust, _)| ust),
         msc: stamp.map(|(_, msc)| msc),

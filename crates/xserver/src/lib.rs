@@ -143,6 +143,11 @@ impl Server {
         Ok(Self { process, number, cookie })
     }
 
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Its name.
     pub fn display(&self) -> String {
         format!(":{}", self.number)

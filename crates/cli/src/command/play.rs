@@ -1,6 +1,7 @@
 //! `tactus play`: the player.
 
 mod commands;
+mod explained;
 mod folder;
 mod keys;
 mod show;
@@ -23,6 +24,7 @@ use crate::quietness::Quietness;
 use crate::values::positive;
 
 pub(crate) use self::commands::Commands;
+use self::explained::Explaining;
 use self::keys::Keys;
 use self::show::Show;
 
@@ -34,6 +36,11 @@ use self::show::Show;
 ///
 /// Keys, in the window and in the terminal: space pauses, left and right jump 5 s, up and down a
 /// minute, + and - change the speed, = resets it, q ends.
+///
+/// With --explain, the kernel's events are recorded meanwhile, and a line says why a frame was late:
+/// who delayed the thread that shows it, its decoder or the X server. At the end, a summary of the
+/// causes, a page and a recording are left, as by tactus why. It needs root or the rights that tactus
+/// record needs.
 ///
 /// A folder opens as a scrolling window of thumbnails: a click or Return plays a clip, q ends.
 ///
@@ -83,6 +90,15 @@ pub(crate) struct HowArguments {
     /// CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms
     #[arg(long, value_name = "CAPACITY", conflicts_with = "policy")]
     reserve: Option<Capacity>,
+    /// Explain late and dropped frames
+    #[arg(long)]
+    explain: bool,
+    /// With --explain: time after which a frame that is shown or dropped is late [default: half the time between two frames]
+    #[arg(long, value_name = "DURATION", value_parser = positive, requires = "explain")]
+    over: Option<Nanos>,
+    /// With --explain: file of the recording; the page has the same name with .html [default: tactus-DATE.tactusrec]
+    #[arg(short, long, value_name = "FILE", requires = "explain")]
+    output: Option<PathBuf>,
     /// Print JSON, one object a line: each frame's receipt; times are in nanoseconds of CLOCK_MONOTONIC
     #[arg(long)]
     json: bool,
@@ -141,11 +157,17 @@ pub(crate) fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments)
 fn play_one(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
     let spec = how.spec(clips)?;
     let mut show = Show::new(&spec, how.json, how.quietness);
+    let explain = || Explaining::start(&spec, how, show.bar());
+    let mut explaining = how.explain.then(explain).transpose()?;
     let attend = |remote| commands.go_to(remote);
-    let played = tactus_player::play(spec, attend, |event| show.event(event));
+    let played = tactus_player::play(spec, attend, |event| {
+        explaining.iter_mut().for_each(|explaining| explaining.take(&event));
+        show.event(event);
+    });
     commands.go_nowhere();
     show.finish()?;
-    played.map_err(not_played)
+    let explained = explaining.map_or(Ok(()), Explaining::finish);
+    played.map_err(not_played).and(explained)
 }
 
 impl HowArguments {

@@ -12,6 +12,9 @@ use crate::error::{CommandError, CommandResult};
 use crate::terminal::say;
 
 pub(super) fn run(folder: &Path, how: &HowArguments) -> CommandResult {
+    if how.explain {
+        return Err(CommandError::usage("--explain explains clips: name one, not a folder"));
+    }
     let mut gallery = Gallery::open(folder, how.only_display()?).map_err(failed)?;
     let commands = Commands::default();
     commands.obey_signals()?;

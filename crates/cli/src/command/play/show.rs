@@ -1,16 +1,18 @@
 //! What a person or a program sees of a player.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tactus_delivery::item::Moment;
+use tactus_explain::jobs::{JobExplanation, LateJob};
 use tactus_model::format;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, Speed, Summary};
-use tactus_player::event::SoundCounts;
-use tactus_player::{Event, FrameReceipt, Progress, SoundInfo, Spec, WindowInfo};
+use tactus_player::event::{Granted, SoundCounts};
+use tactus_player::{Event, FrameReceipt, Preparation, Progress, SoundInfo, Spec, WindowInfo};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
@@ -20,19 +22,41 @@ use crate::terminal::{say, shortfall_text, stdout};
 /// A line of JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Line<'a> {
+pub(super) enum Line<'a> {
     Opened(&'a WindowInfo),
-    Started { at: Moment, media: MediaTime, speed: Speed, sound: Option<&'a SoundInfo> },
-    Paused { media: MediaTime },
+    Prepared(&'a Preparation),
+    Started {
+        at: Moment,
+        media: MediaTime,
+        speed: Speed,
+        sound: Option<&'a SoundInfo>,
+    },
+    Paused {
+        media: MediaTime,
+    },
     Frame(&'a FrameReceipt),
     Note(String),
     Shortfall(&'a Shortfall),
-    Ended { clips: &'a [Summary], sound: Option<SoundCounts> },
+    Ended {
+        clips: &'a [Summary],
+        sound: Option<SoundCounts>,
+    },
+    /// A frame that was late, as a job.
+    Late(&'a LateJob),
+    /// The frames of a clip, as jobs of the thread that shows them.
+    Explained(&'a JobExplanation),
+    /// The files of the explanation, and how many events were lost.
+    Explanation {
+        recording: Option<&'a Path>,
+        page: Option<&'a Path>,
+        lost: u64,
+    },
 }
 
 /// Shows events.
 pub(super) struct Show {
     bar: ProgressBar,
+    quietness: Quietness,
     json: bool,
     /// The names of the clips.
     names: Vec<String>,
@@ -50,7 +74,12 @@ impl Show {
         let bar = ProgressBar::with_draw_target(None, quietness.target()).with_style(style);
         let names = spec.tracks.iter().map(|track| track.clip.path.display().to_string()).collect();
         let (windows, sound, ended) = (Vec::new(), None, None);
-        Self { bar, json, names, windows, sound, written: Ok(()), ended }
+        Self { bar, quietness, json, names, windows, sound, written: Ok(()), ended }
+    }
+
+    /// The bar that shows progress.
+    pub(super) fn bar(&self) -> ProgressBar {
+        self.bar.clone()
     }
 
     pub(super) fn event(&mut self, event: Event) {
@@ -68,6 +97,16 @@ impl Show {
             Event::Opened(info) => {
                 self.line(&Line::Opened(&info));
                 self.windows.push(info);
+            }
+            Event::Prepared(preparation) => {
+                self.line(&Line::Prepared(&preparation));
+                if let Some(granted) = preparation.reserve {
+                    let Granted { capacity, rung } = granted;
+                    let clip = preparation.clip + 1;
+                    self.quietness.note(format_args!(
+                        "clip {clip} has a reserve of {capacity} by rung {rung}"
+                    ));
+                }
             }
             Event::Started { at, media, speed, sound } => {
                 self.line(&Line::Started { at, media, speed, sound: sound.as_ref() });
