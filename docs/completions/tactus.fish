@@ -138,6 +138,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l mips -d 'With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
@@ -332,6 +333,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -791,6 +793,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l kernel -d 'M
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l mips -d 'With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l preemption -d 'Preemption model of the kernel, if the kernel does not report it' -r -f -a "none\t''
 voluntary\t''
 full\t''

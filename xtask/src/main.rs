@@ -13,8 +13,10 @@ mod cyclictest;
 mod dist;
 mod fifo_peers;
 mod floor;
+mod gate_rates;
 mod generated;
 mod gpio;
+mod lab_figures;
 mod peers;
 mod ratio;
 mod rt_faults;
@@ -85,6 +87,15 @@ usage: cargo xtask CHORE
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
+  gate-rates KERNEL [SEEDS [OPTION…]]
+                      false alarms of `tactus lab gate` and the plants it finds, by the number of seeds,
+                      from a run of 40 seeds or as given, with these options of `tactus measure` (an hour;
+                      qemu)
+  gate-rates --store FILE
+                      the same from the last run in a store
+  lab-figures KERNEL [PLACE]
+                      run the commands whose figures docs/lab.md and docs/kernel-ci.md contain, or those
+                      whose place there contains PLACE (an hour; qemu)
   gpio [KERNEL]       edges of a simulated GPIO line wake an event thread in a guest: each is served or
                       counted, in deterministic time (minutes)
   floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
@@ -103,6 +114,13 @@ fn main() -> anyhow::Result<ExitCode> {
         ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
+        ["gate-rates", "--store", file] => gate_rates::print(Path::new(file))?,
+        ["gate-rates", kernel] => gate_rates::measure(&repository(), kernel, "40", &[])?,
+        ["gate-rates", kernel, seeds, ref options @ ..] => {
+            gate_rates::measure(&repository(), kernel, seeds, options)?;
+        }
+        ["lab-figures", kernel] => lab_figures::measure(&repository(), kernel, "")?,
+        ["lab-figures", kernel, place] => lab_figures::measure(&repository(), kernel, place)?,
         ["gpio"] => gpio::check(&repository(), None)?,
         ["gpio", kernel] => gpio::check(&repository(), Some(kernel))?,
         ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,

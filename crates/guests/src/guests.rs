@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -32,6 +32,7 @@ use crate::archive::Archive;
 use crate::collector::{Collector, Limits};
 use crate::emulator::Emulator;
 use crate::machine::{Accelerator, Machine, timestamp_parameter};
+use crate::permits::Permits;
 use crate::program::GuestProgram;
 use crate::running::Slot;
 use crate::saved::SavedMachines;
@@ -56,8 +57,8 @@ pub struct GuestPlaces {
 pub struct Guests {
     emulator: Emulator,
     accelerator: Accelerator,
-    program: GuestProgram,
-    kernels: HashMap<KernelSource, Kernel>,
+    program_sha256: String,
+    kernels: HashMap<KernelSource, Bootable>,
     consoles: PathBuf,
     /// The frequency of this host's time stamp counter, if guests are emulated in wall time.
     timestamp_khz: Option<u64>,
@@ -65,7 +66,28 @@ pub struct Guests {
     limit: Option<Duration>,
     /// How many machines must have identical outputs in deterministic time; at least two.
     pub proofs: usize,
+    /// How many machines run at a time.
+    jobs: usize,
+    permits: Arc<Permits>,
     saved: Arc<SavedMachines>,
+    /// How many turns were started.
+    started: AtomicU64,
+}
+
+/// A kernel, and the archive of its guests.
+#[derive(Debug)]
+struct Bootable {
+    kernel: Kernel,
+    archive: Arc<Vec<u8>>,
+    archive_sha256: String,
+}
+
+impl Bootable {
+    fn new(kernel: Kernel, program: &GuestProgram) -> Self {
+        let archive = archive(&kernel, program);
+        let archive_sha256 = sha256([&archive]);
+        Self { kernel, archive: Arc::new(archive), archive_sha256 }
+    }
 }
 
 /// The default number of machines that verify each other.
@@ -91,25 +113,35 @@ impl Guests {
             is_wall |= guest.time == GuestTime::Wall;
             if !found.contains_key(&guest.kernel.source) {
                 let kernel = kernels.find(&guest.kernel.source)?;
-                found.insert(guest.kernel.source.clone(), kernel);
+                found.insert(guest.kernel.source.clone(), Bootable::new(kernel, &program));
             }
         }
         let accelerator = if is_wall { emulator.accelerator() } else { Accelerator::Tcg };
         let is_emulated = is_wall && accelerator == Accelerator::Tcg;
         let timestamp_khz = is_emulated.then(timestamp::frequency_khz).flatten();
         let consoles = places.consoles;
-        let (proofs, saved) = (PROOFS, Arc::default());
+        let jobs = cpus();
         Ok(Self {
             emulator,
             accelerator,
-            program,
+            program_sha256: sha256([&program.bytes]),
             kernels: found,
             consoles,
             timestamp_khz,
             limit,
-            proofs,
-            saved,
+            proofs: PROOFS,
+            jobs,
+            permits: Arc::new(Permits::new(jobs)),
+            saved: Arc::default(),
+            started: AtomicU64::new(0),
         })
+    }
+
+    /// Runs at most this many machines at a time, of one turn or of several; by default one for each CPU.
+    #[must_use]
+    pub fn with_jobs(self, jobs: usize) -> Self {
+        let jobs = jobs.max(1);
+        Self { jobs, permits: Arc::new(Permits::new(jobs)), ..self }
     }
 
     /// How long a guest may take on the host to measure a cell of this length. By default, that
@@ -135,25 +167,6 @@ impl Guests {
         guest
     }
 
-    fn archive(&self, kernel: &Kernel) -> Vec<u8> {
-        let directories = ["dev", "proc", "sys", "tmp", "bin", "boot"];
-        let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
-        let archive = archive
-            .device("dev/console", 5, 1)
-            // Recordings identify our threads by this file name.
-            .program("bin/tactus", &self.program.bytes)
-            .link("init", "bin/tactus")
-            .link("bin/true", "tactus");
-        // The facts of a kernel are read from its configuration.
-        let archive = match (&kernel.config, &kernel.release) {
-            (Some(config), Some(release)) => {
-                archive.file(&format!("boot/config-{release}"), config)
-            }
-            _ => archive,
-        };
-        archive.finish()
-    }
-
     /// Starts the measurement that `request` describes; `listener` receives everything that
     /// follows.
     ///
@@ -169,9 +182,10 @@ impl Guests {
             .target
             .guest()
             .ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
-        let kernel = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
+        let bootable = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
+        let kernel = &bootable.kernel;
         let parametrized = self.with_clock_parameter(guest);
-        let cpus = thread::available_parallelism().map_or(1, |count| count.get());
+        let cpus = cpus();
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
             guest: &parametrized,
@@ -180,7 +194,6 @@ impl Guests {
             // The emulator accepts 32 bits.
             seed: seed as u32,
         };
-        let archive = self.archive(kernel);
         let is_exact = guest.time.is_exact();
         let arguments = if is_exact { machine.arguments_to_save() } else { machine.arguments() };
         let arguments_to_restore = machine.arguments_to_restore();
@@ -188,8 +201,8 @@ impl Guests {
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
-            program_sha256: sha256([&self.program.bytes]),
-            archive_sha256: sha256([&archive]),
+            program_sha256: self.program_sha256.clone(),
+            archive_sha256: bootable.archive_sha256.clone(),
             emulator: self.emulator.version.clone(),
             accelerator: machine.accelerator().word().to_owned(),
             command_line: measured_by.clone(),
@@ -202,7 +215,7 @@ impl Guests {
             emulator: self.emulator.clone(),
             guest: guest.clone(),
             kernel: kernel.path.clone(),
-            archive,
+            archive: Arc::clone(&bootable.archive),
             request: encode(request, MESSAGE_LIMIT)?,
             arguments,
             arguments_to_restore,
@@ -210,8 +223,10 @@ impl Guests {
             machines,
             next: AtomicUsize::new(0),
             saved: Arc::clone(&self.saved),
+            order: self.started.fetch_add(1, Ordering::Relaxed),
+            permits: Arc::clone(&self.permits),
         };
-        let slots: Vec<Arc<Slot>> = (0..machines.min(cpus)).map(|_| Arc::default()).collect();
+        let slots: Vec<Arc<Slot>> = (0..machines.min(self.jobs)).map(|_| Arc::default()).collect();
         let (sender, events) = sync_channel(QUEUE);
         let turn = Arc::new(turn);
         let mut threads: Vec<JoinHandle<()>> = slots
@@ -235,6 +250,29 @@ impl Guests {
         threads.push(thread::spawn(move || collector.collect(&events)));
         Ok(BootedGuests { slots, threads })
     }
+}
+
+/// The files of a guest.
+fn archive(kernel: &Kernel, program: &GuestProgram) -> Vec<u8> {
+    let directories = ["dev", "proc", "sys", "tmp", "bin", "boot"];
+    let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
+    let archive = archive
+        .device("dev/console", 5, 1)
+        // Recordings identify our threads by this file name.
+        .program("bin/tactus", &program.bytes)
+        .link("init", "bin/tactus")
+        .link("bin/true", "tactus");
+    // The facts of a kernel are read from its configuration.
+    let archive = match (&kernel.config, &kernel.release) {
+        (Some(config), Some(release)) => archive.file(&format!("boot/config-{release}"), config),
+        _ => archive,
+    };
+    archive.finish()
+}
+
+/// The CPUs of this machine that this process may use.
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, |count| count.get())
 }
 
 /// The maximum number of events that wait for the collector; a machine that sends more has to

@@ -15,6 +15,7 @@ pub mod emulator;
 mod guests;
 pub mod machine;
 mod monitor;
+mod permits;
 mod program;
 mod running;
 mod saved;

@@ -78,8 +78,11 @@ struct Place {
     machine: Option<Running>,
 }
 
+/// How often a machine that waits looks whether its turn was ended.
+pub const LOOK_FOR_END: Duration = Duration::from_millis(100);
+
 /// The turn was ended, so no machine may start.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the guest was ended")]
 pub struct Ended;
 

@@ -3,7 +3,9 @@
 /// The progress of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It has sent nothing.
+    /// It waits until it may begin.
+    Wait,
+    /// It has begun, and sent nothing.
     Boot,
     /// It has sent its facts, starts its load and prepares.
     Preparation,
@@ -19,7 +21,7 @@ impl Stage {
         // A shortfall may arrive at any time.
         const SHORTFALL: &str = "{\"message\":\"shortfall\"";
         match self {
-            Self::Boot => Self::Preparation,
+            Self::Wait | Self::Boot => Self::Preparation,
             Self::Preparation if line.starts_with(SHORTFALL) => self,
             Self::Preparation | Self::Measurement | Self::End => Self::Measurement,
         }
@@ -27,6 +29,7 @@ impl Stage {
 
     const fn words(self) -> &'static str {
         match self {
+            Self::Wait => "had not begun",
             Self::Boot => "had not booted",
             Self::Preparation => "had booted, but its load had not started",
             Self::Measurement => "was measuring",
@@ -80,9 +83,9 @@ mod tests {
         let preparing = Stage::Boot.after("{}").after(&shortfall);
         let measuring = preparing.after(&opened).after(&shortfall);
         assert_eq!(
-            stages(&[Stage::End, measuring, preparing]),
+            stages(&[Stage::End, measuring, preparing, Stage::Wait]),
             "machine 1 had ended, machine 2 was measuring, \
-             machine 3 had booted, but its load had not started"
+             machine 3 had booted, but its load had not started, machine 4 had not begun"
         );
     }
 

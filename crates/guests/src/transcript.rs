@@ -147,6 +147,14 @@ pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
     Ok(Proof { runs, bytes, sha256 })
 }
 
+/// The machine that sent less than another, but nothing else: it ended too early.
+pub fn cut_short(transcripts: &[Vec<String>]) -> Option<usize> {
+    let longest = transcripts.iter().max_by_key(|lines| lines.len())?;
+    let is_shorter = |lines: &Vec<String>| lines.len() < longest.len();
+    let all_begin_alike = transcripts.iter().all(|lines| longest.starts_with(lines));
+    all_begin_alike.then(|| transcripts.iter().position(is_shorter)).flatten()
+}
+
 /// The number of the first differing line, counted from 1.
 fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
     let lines = one.iter().zip(other).position(|(one, other)| one != other);
@@ -217,6 +225,22 @@ mod tests {
         }
         assert!(decoder.is_over());
         assert!(decoder.decode("{\"message\":\"opened\"}").is_none());
+    }
+
+    #[test]
+    fn a_machine_that_ended_too_early_is_not_one_that_differs() {
+        let check = |transcripts: &[&[&str]], expected: Option<usize>| {
+            let transcripts: Vec<Vec<String>> = transcripts
+                .iter()
+                .map(|lines| lines.iter().map(ToString::to_string).collect())
+                .collect();
+            assert_eq!(cut_short(&transcripts), expected, "{transcripts:?}");
+        };
+        check(&[&["a", "b"], &["a", "b"]], None);
+        check(&[&["a", "b"], &["a"]], Some(1));
+        check(&[&[], &["a"]], Some(0));
+        check(&[&["a", "c"], &["a", "b", "d"]], None);
+        check(&[], None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tactus_lab::event::Event;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Failure, Measurement};
-use tactus_model::run::{Run, RunStatus};
+use tactus_model::run::{Run, RunId, RunStatus};
 use tactus_model::time::Instant;
 use tactus_store::Store;
 use tactus_testing::{Need, skip};
@@ -47,6 +47,8 @@ struct Deviations {
     limit: Option<Duration>,
     /// Whether to interrupt the run as soon as its guest is started.
     interrupted: bool,
+    /// How many machines run at a time; 0 for the default.
+    jobs: usize,
 }
 
 /// The environment of a test.
@@ -95,7 +97,8 @@ impl Laboratory {
             consoles: self.consoles(),
         };
         let wanted = plan.cells.iter().filter_map(|cell| cell.target.guest());
-        Guests::prepare(places, &self.kernels, deviations.limit, wanted)
+        let guests = Guests::prepare(places, &self.kernels, deviations.limit, wanted)?;
+        Ok(if deviations.jobs == 0 { guests } else { guests.with_jobs(deviations.jobs) })
     }
 
     fn consoles(&self) -> PathBuf {
@@ -130,7 +133,8 @@ impl Laboratory {
         let run = store.create_run(plan, &facts(), "test", Instant::from_nanos(1), None).unwrap();
         let limit = guests.limit(plan.cells[0].length());
         let mut engine = Engine::new(&mut store, &mut guests, &facts);
-        engine.patience += limit;
+        engine.patience += limit.saturating_mul(8);
+        engine.turns_at_a_time = deviations.jobs.max(1);
         let stopper = engine.stopper();
         let status = engine.carry_out(&run, &mut |event| match event {
             Event::TurnStarted { .. } if deviations.interrupted => stopper.stop(),
@@ -170,6 +174,23 @@ fn a_deterministic_run_repeats_and_records_its_guest() {
     assert_eq!(guest.facts.cpu.clock_source.as_deref(), Some("tsc"));
     assert_eq!(guest.facts.kernel.release, guest.kernel_release);
     assert_eq!(measurement.tasks.len(), 1, "deterministic time has one CPU");
+}
+
+#[test]
+fn any_number_of_machines_at_a_time_gives_the_same_bytes() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let mut plan = laboratory.plan("exact:125", "");
+    let mut other = laboratory.plan("exact:125", ":quiet.word=1");
+    plan.cells.append(&mut other.cells);
+    let run = |jobs| {
+        let mut run = laboratory.carry_out(&plan, &Deviations { jobs, ..Deviations::default() })?;
+        assert_eq!(run.failures, []);
+        assert_eq!(run.measurements.len(), 2);
+        run.header.id = RunId::new("same");
+        Some(serde_json::to_string(&run).unwrap())
+    };
+    let Some(one) = run(1) else { return };
+    assert_eq!(run(2).as_ref(), Some(&one));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 137] = [
+const ROWS: [Row; 140] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -21,6 +21,9 @@ const ROWS: [Row; 137] = [
     (&["measure", "--load", "idle", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "--kernel", "debian", "--cpus", "8000"], "the CPUs of a guest are 0", 2),
     (&["measure", "--kernel", "debian", "--exact", "--cpus", "1"], "deterministic time is 0", 2),
+    (&["measure", "--jobs", "2"], "`--jobs` applies to guest kernels only", 2),
+    (&["measure", "--kernel", "debian", "--jobs", "2"], "needs deterministic time", 2),
+    (&["measure", "--jobs", "0"], "`0` is not a whole number from 1 to 1024", 2),
     // Durations.
     (&["measure", "--duration", "10"], "write a number and a unit", 2),
     (&["measure", "--duration", "0s"], "make it at least 1ms", 2),
