@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use tactus_guests::Guests;
+use tactus_guests::{GuestError, Guests};
 use tactus_judge::verdict::{ChangedFact, other_machine};
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
@@ -17,14 +17,15 @@ use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::Plan;
 use tactus_model::facts::MachineFacts;
-use tactus_model::guest::GuestTime;
+use tactus_model::guest::{Guest, GuestTime};
+use tactus_model::kernel::Architecture;
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_store::Store;
 use tactus_sys::memory;
 
 use crate::places::{BuildListener, facts};
-use crate::{Error, ErrorKind, Places, Result};
+use crate::{Error, ErrorKind, Places, Result, guest_program};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -218,15 +219,29 @@ pub(crate) fn targets(
 ) -> Result<(Targets, usize)> {
     let jobs = jobs(cells, settings.jobs)?;
     let host = Host::new(places.executable()?.to_owned(), &["internal", "cell"]);
-    let mut wanted = cells.iter().filter_map(|cell| cell.target.guest()).peekable();
-    if wanted.peek().is_none() {
+    let wanted: Vec<&Guest> = cells.iter().filter_map(|cell| cell.target.guest()).collect();
+    if wanted.is_empty() {
         return Ok((Targets { host, guests: None }, 1));
     }
     // Cells on this machine do the same, and more.
     tactus_sys::tracefs::remove_stale_instances(Path::new("/"));
     let kernels = places.kernels(listener.building())?;
     let limit = settings.limit.map(Duration::from);
-    let mut guests = Guests::prepare(places.guests()?, &kernels, limit, wanted)?.with_jobs(jobs);
+    let prepare = || -> Result<_> {
+        Ok(Guests::prepare(places.guests()?, &kernels, limit, wanted.iter().copied()))
+    };
+    let mut prepared = prepare()?;
+    // Each failure is of another architecture.
+    for _ in Architecture::ALL {
+        let (Err(GuestError::NoProgram { architecture, .. }), Some(source)) =
+            (&prepared, guest_program::source(places))
+        else {
+            break;
+        };
+        guest_program::build(&source, places, *architecture, &listener.building())?;
+        prepared = prepare()?;
+    }
+    let mut guests = prepared?.with_jobs(jobs);
     if let Some(proofs) = settings.proofs {
         guests.proofs = proofs;
     }

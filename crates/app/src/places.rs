@@ -117,6 +117,14 @@ impl Places {
         Ok(kernels.building_with(self.search_path.clone()).with_listener(listener))
     }
 
+    /// The directory of bisections: worktrees, objects, images and verdicts.
+    ///
+    /// # Errors
+    /// It has no place.
+    pub fn bisections(&self) -> Result<PathBuf> {
+        Ok(self.kernel_directory()?.join("bisections"))
+    }
+
     pub(crate) fn kernel_directory(&self) -> Result<&Path> {
         self.kernels.as_deref().ok_or_else(|| {
             let reason = "cannot find the directory of kernels: HOME is not set";

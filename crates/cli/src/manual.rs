@@ -21,7 +21,10 @@ pub const ENVIRONMENT: [(&str, &str); 6] = [
         "Directory of the results database without TACTUS_STORE [default: ~/.local/share].",
     ),
     ("XDG_CACHE_HOME", "Directory of fetched and built kernels [default: ~/.cache]."),
-    ("TACTUS_GUEST", "Program that runs in guest kernels [default: tactus-guest beside tactus]."),
+    (
+        "TACTUS_GUEST",
+        "Program that runs in guest kernels [default: the one in tactus, beside it, or built from its source].",
+    ),
     ("NO_COLOR", "If set and not empty, nothing is coloured, except with --color always."),
     ("PATH", "Directories of programs that loads, builds and guests start."),
 ];

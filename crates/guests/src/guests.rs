@@ -5,7 +5,8 @@
 //! state is saved. A turn restores all of them, and its result counts only if their outputs are
 //! identical.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use tactus_model::cpus::CpuChoice;
 use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
-use tactus_model::kernel::KernelSource;
+use tactus_model::kernel::{Architecture, KernelSource};
 use tactus_model::message::{CellRequest, Message};
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_model::traced::TracedData;
@@ -55,9 +56,7 @@ pub struct GuestPlaces {
 /// Measures in guests.
 #[derive(Debug)]
 pub struct Guests {
-    emulator: Emulator,
-    accelerator: Accelerator,
-    program_sha256: String,
+    platforms: BTreeMap<Architecture, Platform>,
     kernels: HashMap<KernelSource, Bootable>,
     consoles: PathBuf,
     /// The frequency of this host's time stamp counter, if guests are emulated in wall time.
@@ -90,6 +89,30 @@ impl Bootable {
     }
 }
 
+/// What guests of one architecture need.
+#[derive(Debug)]
+struct Platform {
+    emulator: Emulator,
+    /// What executes guests in wall time.
+    accelerator: Accelerator,
+    program: GuestProgram,
+    program_sha256: String,
+}
+
+impl Platform {
+    fn find(
+        places: &GuestPlaces,
+        architecture: Architecture,
+        is_wall: bool,
+    ) -> Result<Self, GuestError> {
+        let emulator = Emulator::find(&places.search_path, architecture)?;
+        let program = GuestProgram::find(&places.executable, places.program.clone(), architecture)?;
+        let accelerator = if is_wall { emulator.accelerator() } else { Accelerator::Tcg };
+        let program_sha256 = sha256([&program.bytes]);
+        Ok(Self { emulator, accelerator, program, program_sha256 })
+    }
+}
+
 /// The default number of machines that verify each other.
 const PROOFS: usize = 2;
 
@@ -105,26 +128,37 @@ impl Guests {
         limit: Option<Duration>,
         wanted: impl IntoIterator<Item = &'g Guest>,
     ) -> Result<Self, GuestError> {
-        let emulator = Emulator::find(&places.search_path)?;
-        let program = GuestProgram::find(&places.executable, places.program)?;
-        let mut found = HashMap::new();
-        let mut is_wall = false;
+        let wanted: Vec<&Guest> = wanted.into_iter().collect();
+        let is_wall = wanted.iter().any(|guest| guest.time == GuestTime::Wall);
+        let (mut platforms, mut found) = (BTreeMap::new(), HashMap::new());
         for guest in wanted {
-            is_wall |= guest.time == GuestTime::Wall;
-            if !found.contains_key(&guest.kernel.source) {
-                let kernel = kernels.find(&guest.kernel.source)?;
-                found.insert(guest.kernel.source.clone(), Bootable::new(kernel, &program));
+            let source = &guest.kernel.source;
+            // A missing emulator is detected before a kernel is fetched or built, and named before
+            // a missing file.
+            let mut need = |architecture| match platforms.entry(architecture) {
+                Entry::Occupied(_) => Ok(()),
+                Entry::Vacant(place) => {
+                    Platform::find(&places, architecture, is_wall).map(|platform| {
+                        place.insert(platform);
+                    })
+                }
+            };
+            need(kernels.architecture(source).unwrap_or(Architecture::Amd64))?;
+            if !found.contains_key(source) {
+                let kernel = kernels.find(source)?;
+                need(kernel.architecture)?;
+                let program = &platforms[&kernel.architecture].program;
+                found.insert(source.clone(), Bootable::new(kernel, program));
             }
         }
-        let accelerator = if is_wall { emulator.accelerator() } else { Accelerator::Tcg };
-        let is_emulated = is_wall && accelerator == Accelerator::Tcg;
+        let amd64 = platforms.get(&Architecture::Amd64);
+        let is_emulated =
+            is_wall && amd64.is_some_and(|platform| platform.accelerator == Accelerator::Tcg);
         let timestamp_khz = is_emulated.then(timestamp::frequency_khz).flatten();
         let consoles = places.consoles;
         let jobs = cpus();
         Ok(Self {
-            emulator,
-            accelerator,
-            program_sha256: sha256([&program.bytes]),
+            platforms,
             kernels: found,
             consoles,
             timestamp_khz,
@@ -184,12 +218,15 @@ impl Guests {
             .ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
         let bootable = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
         let kernel = &bootable.kernel;
+        let Platform { emulator, accelerator, program_sha256, .. } =
+            self.platforms.get(&kernel.architecture).ok_or_else(|| unprepared(guest))?;
         let parametrized = self.with_clock_parameter(guest);
         let cpus = cpus();
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
             guest: &parametrized,
-            accelerator: self.accelerator,
+            architecture: kernel.architecture,
+            accelerator: *accelerator,
             cpus: cpus as u32,
             // The emulator accepts 32 bits.
             seed: seed as u32,
@@ -201,9 +238,9 @@ impl Guests {
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
-            program_sha256: self.program_sha256.clone(),
+            program_sha256: program_sha256.clone(),
             archive_sha256: bootable.archive_sha256.clone(),
-            emulator: self.emulator.version.clone(),
+            emulator: emulator.version.clone(),
             accelerator: machine.accelerator().word().to_owned(),
             command_line: measured_by.clone(),
             seed: machine.seed,
@@ -212,7 +249,7 @@ impl Guests {
         };
         let machines = if is_exact { self.proofs.max(PROOFS) } else { 1 };
         let turn = GuestTurn {
-            emulator: self.emulator.clone(),
+            emulator: emulator.clone(),
             guest: guest.clone(),
             kernel: kernel.path.clone(),
             archive: Arc::clone(&bootable.archive),

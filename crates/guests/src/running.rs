@@ -9,10 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tactus_model::guest::REQUEST_FILE;
 use tactus_sys::owned_directory::OwnedDirectory;
 
 use crate::emulator::Emulator;
-use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, REQUEST_FILE};
+use crate::machine::{ARCHIVE_FILE, KERNEL_FILE};
 
 /// The prefix of the names of working directories.
 pub const DIRECTORY: &str = "tactus-guest-";

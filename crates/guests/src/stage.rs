@@ -53,8 +53,10 @@ pub fn stages(stages: &[Stage]) -> String {
 
 /// What the CPUs did, by samples of QEMU's `info registers`; `None` without samples.
 pub fn activity(looks: &[String]) -> Option<&'static str> {
-    let halted = looks.iter().filter(|look| look.contains("HLT=1")).count();
-    match (halted, looks.len()) {
+    // For other CPUs than those of x86, QEMU does not print whether they are halted.
+    let looks = || looks.iter().filter(|look| look.contains("HLT="));
+    let halted = looks().filter(|look| look.contains("HLT=1")).count();
+    match (halted, looks().count()) {
         (_, 0) => None,
         (0, _) => Some("its CPU was busy; use a longer --guest-limit or fewer copies of the load"),
         (halted, all) if halted == all => Some("its CPU was idle, so it waited for an event"),
@@ -93,6 +95,7 @@ mod tests {
     fn the_activity_of_a_cpu_is_described_by_its_samples() {
         let look = |halted: u8| format!("RIP=ffffffff9c600080 CPL=0 II=0 A20=1 SMM=0 HLT={halted}");
         assert_eq!(activity(&[]), None);
+        assert_eq!(activity(&["PC=ffffffc0080a1b2c X00=0".to_owned()]), None);
         assert!(activity(&[look(0), look(0)]).unwrap().contains("busy; use a longer"));
         assert!(activity(&[look(1), look(1)]).unwrap().contains("idle, so it waited"));
         assert!(activity(&[look(1), look(0)]).unwrap().contains("partly idle"));

@@ -92,12 +92,15 @@ impl Decoder {
 /// permit high-resolution timers.
 const UNFINISHED_CLOCK: &str = "tsc-early";
 
+/// Linux's clock source on arm64, the generic timer.
+const ARM64_CLOCK: &str = "arch_sys_counter";
+
 /// Why a guest with these facts does not match the request, and the fix.
 fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
     let source = facts.cpu.clock_source.as_deref().unwrap_or("unknown");
     let trusted: &[&str] = match guest.time {
-        GuestTime::Exact(_) => &["tsc"],
-        GuestTime::Wall => &["tsc", "kvm-clock"],
+        GuestTime::Exact(_) => &["tsc", ARM64_CLOCK],
+        GuestTime::Wall => &["tsc", ARM64_CLOCK, "kvm-clock"],
     };
     if source == UNFINISHED_CLOCK {
         return Some((

@@ -40,6 +40,8 @@ pub enum Need {
     Perf,
     /// An emulator, a kernel and the guest program.
     Guest,
+    /// The same for guests with arm64 CPUs.
+    Arm64,
     /// A browser that runs without a display.
     Browser,
     /// Programs for comparison or as loads: perf, stress-ng, python3.
@@ -61,10 +63,11 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
+        Self::Arm64,
         Self::Browser,
         Self::Peers,
         Self::Display,
@@ -81,6 +84,7 @@ impl Need {
             Self::Root => "root",
             Self::Perf => "perf",
             Self::Guest => "guest",
+            Self::Arm64 => "arm64",
             Self::Browser => "browser",
             Self::Peers => "peers",
             Self::Display => "display",

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 140] = [
+const ROWS: [Row; 144] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -106,6 +106,10 @@ const ROWS: [Row; 140] = [
     (&["list", "load"], "did you mean `loads`?", 2),
     (&["list", "load"], "error: `WHAT`: unknown value `load`", 2),
     (&["lab", "kernels", "debain"], "error: `KERNEL`: ", 2),
+    (&["lab", "setup", "debian-cluod-arm64"], "did you mean `debian-cloud-arm64`?", 2),
+    (&["lab", "bisect"], "--good <REVISION>", 2),
+    (&["lab", "bisect", "--good", "a", "--kernel", "debian"], "leave out `--kernel`", 2),
+    (&["lab", "bisect", "--good", "a", "--tree", "{dir}/none"], "git", 3),
     (&["mesure"], "did you mean `measure`?", 2),
     (&["runs"], "did you mean `tactus list`?", 2),
     (&["experiments"], "did you mean `tactus list experiments`?", 2),
