@@ -22,8 +22,10 @@
 //! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
+mod postgresql;
 mod sleeper;
 
+pub use postgresql::PostgresqlServer;
 pub use sleeper::Sleeper;
 
 use std::fmt::{self, Display};
@@ -48,6 +50,8 @@ pub enum Need {
     Display,
     /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
     Sound,
+    /// A server of PostgreSQL that a test can start, and setpriv.
+    Postgresql,
     /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
     /// programs of others that few machines have, such as SuperCollider.
     Tools,
@@ -61,7 +65,7 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
@@ -69,6 +73,7 @@ impl Need {
         Self::Peers,
         Self::Display,
         Self::Sound,
+        Self::Postgresql,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -85,6 +90,7 @@ impl Need {
             Self::Peers => "peers",
             Self::Display => "display",
             Self::Sound => "sound",
+            Self::Postgresql => "postgresql",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",
