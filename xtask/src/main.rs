@@ -21,6 +21,7 @@ mod peers;
 mod ratio;
 mod rt_faults;
 mod rtkit;
+mod stores;
 mod streams;
 mod timerlat;
 mod tracing_cost;
@@ -81,6 +82,9 @@ usage: cargo xtask CHORE
                       error against due times of the delivery server beside liblo, PortTime and
                       SuperCollider, 5 rounds or as given (root, cc, liblo-dev, libportmidi-dev,
                       supercollider-language)
+  stores              runs stored a second by one writer and by eight, in SQLite and in PostgreSQL
+                      (a minute; postgresql)
+  serve [RUNS]        how soon `tactus serve` answers with a store of 10 000 runs or as given (minutes)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
@@ -144,6 +148,9 @@ fn main() -> anyhow::Result<ExitCode> {
         ["streams", seconds] => streams::measure(&repository(), seconds)?,
         ["stream-peers"] => streams::compare(&repository(), "5")?,
         ["stream-peers", rounds] => streams::compare(&repository(), rounds)?,
+        ["stores"] => stores::writers(&repository())?,
+        ["serve"] => stores::site(&repository(), "10000")?,
+        ["serve", runs] => stores::site(&repository(), runs)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

@@ -160,6 +160,7 @@ impl From<StoreError> for Error {
             | StoreError::AmbiguousRun { .. }
             | StoreError::NotMeasured { .. }
             | StoreError::IsADirectory { .. }
+            | StoreError::BadUrl { .. }
             | StoreError::Complete(_)
             | StoreError::TurnTaken { .. }
             | StoreError::NotAnExport { .. }

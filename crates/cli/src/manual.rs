@@ -14,8 +14,12 @@ pub const EXIT_CODES: [(&str, &str); 9] = [
 ];
 
 /// Environment variables and their effects.
-pub const ENVIRONMENT: [(&str, &str); 6] = [
-    ("TACTUS_STORE", "File of the results database; its directory must exist."),
+pub const ENVIRONMENT: [(&str, &str); 7] = [
+    (
+        "TACTUS_STORE",
+        "Results database without --store: a file, whose directory must exist, or the URL of a PostgreSQL database.",
+    ),
+    ("PGPASSWORD", "Password for a PostgreSQL database whose URL has none."),
     (
         "XDG_DATA_HOME",
         "Directory of the results database without TACTUS_STORE [default: ~/.local/share].",

@@ -22,8 +22,10 @@
 //! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
+mod postgresql;
 mod sleeper;
 
+pub use postgresql::PostgresqlServer;
 pub use sleeper::Sleeper;
 
 use std::fmt::{self, Display};
@@ -50,6 +52,8 @@ pub enum Need {
     Display,
     /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
     Sound,
+    /// A server of PostgreSQL that a test can start, and setpriv.
+    Postgresql,
     /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
     /// programs of others that few machines have, such as SuperCollider.
     Tools,
@@ -72,6 +76,7 @@ impl Need {
         Self::Peers,
         Self::Display,
         Self::Sound,
+        Self::Postgresql,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -89,6 +94,7 @@ impl Need {
             Self::Peers => "peers",
             Self::Display => "display",
             Self::Sound => "sound",
+            Self::Postgresql => "postgresql",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",

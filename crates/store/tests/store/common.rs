@@ -1,6 +1,7 @@
 //! Seeded runs for the tests, similar to those of a real probe.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
@@ -24,10 +25,31 @@ use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_model::traced::{HandedOver, RecordingAccount, TracedData, TracedStretch, TracedTask};
 use tactus_record::file::to_bytes;
 use tactus_record::simulate::{Plan as Simulated, simulate};
-use tactus_store::Store;
+use tactus_store::{Location, Store};
 
 /// 2026-11-21 11:33:55 in UTC.
 pub const CREATED: Instant<Realtime> = Instant::from_nanos(1_795_260_835_000_000_000);
+
+/// The environment variable with the socket directory of a server on which [`empty_store`] creates
+/// its stores.
+pub const SERVER: &str = "TACTUS_TEST_SERVER";
+
+/// An empty store of its own: in memory, or on the server that a test has started for the others.
+pub fn empty_store() -> Store {
+    static CREATED: AtomicU32 = AtomicU32::new(0);
+    let Ok(socket) = std::env::var(SERVER) else { return Store::open_in_memory().unwrap() };
+    let mut server = postgres::Config::new();
+    server.host_path(&socket).user("tactus").dbname("postgres");
+    let name = format!("store{}", CREATED.fetch_add(1, Ordering::Relaxed));
+    let mut client = server.connect(postgres::NoTls).unwrap();
+    client.execute(&format!("CREATE DATABASE {name}"), &[]).unwrap();
+    at(&format!("postgresql://tactus@/{name}?host={socket}")).open().unwrap()
+}
+
+/// The location that a person names.
+pub fn at(name: &str) -> Location {
+    Location::named(name.as_ref(), None).unwrap()
+}
 
 /// A plan of two cells in `rounds` rounds.
 pub fn plan(rounds: u32) -> Plan {
