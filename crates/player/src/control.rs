@@ -12,6 +12,7 @@ use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
 use tactus_sound::{Output, OutputSpec, Peer};
+use tactus_sys::usage;
 
 use crate::error::PlayerError;
 use crate::event::{Event, FrameOutcome, FrameReceipt, Note, Progress, SoundCounts, SoundInfo};
@@ -150,6 +151,8 @@ struct Player {
     is_paused: bool,
     failure: Option<PlayerError>,
     shortfalls: Vec<Shortfall>,
+    /// CPU time of the children that had ended before.
+    children_cpu: Nanos,
 }
 
 /// What is not ready yet.
@@ -204,6 +207,7 @@ impl Player {
             is_paused: false,
             failure: None,
             shortfalls: Vec::new(),
+            children_cpu: children_cpu(),
         };
         player.begin_at(order.from, order.speed);
         Ok(player)
@@ -463,7 +467,8 @@ impl Player {
         }
         self.report_short_clips(on_event);
         let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
-        on_event(Event::Ended { summaries, sound: self.counts });
+        let decoder_cpu = children_cpu().saturating_sub(self.children_cpu);
+        on_event(Event::Ended { summaries, sound: self.counts, decoder_cpu });
     }
 
     fn threads_have_ended(&self) -> bool {
@@ -488,6 +493,11 @@ impl Player {
             on_event(Event::Note(note));
         }
     }
+}
+
+/// The CPU time of this process's children that have ended; zero if the kernel does not say.
+fn children_cpu() -> Nanos {
+    usage::cpu_time_of_children().unwrap_or_default()
 }
 
 fn failure_text(error: &ClipError) -> String {

@@ -29,6 +29,18 @@ pub fn of_this_thread() -> Result<TaskUsage, SysError> {
     })
 }
 
+/// The CPU time of the children of this process that have ended and were waited for, and of theirs:
+/// `RUSAGE_CHILDREN` of [getrusage(2)](https://man7.org/linux/man-pages/man2/getrusage.2.html).
+#[doc(alias = "RUSAGE_CHILDREN")]
+pub fn cpu_time_of_children() -> Result<Nanos, SysError> {
+    // SAFETY: `rusage` consists of integers, for which zeroes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for the write of one `rusage`.
+    let returned = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
+    SysError::check("getrusage", returned)?;
+    Ok(length(usage.ru_utime) + length(usage.ru_stime))
+}
+
 /// What the scheduler has counted for a thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduledTime {

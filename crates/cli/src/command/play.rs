@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tactus_app::{Error, ErrorKind};
 use tactus_clip::{Clip, ClipError, probe};
+use tactus_model::frames::Rate;
 use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
@@ -82,6 +83,9 @@ pub(crate) struct HowArguments {
     /// CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms
     #[arg(long, value_name = "CAPACITY", conflicts_with = "policy")]
     reserve: Option<Capacity>,
+    /// Emulate a kernel whose timers expire only at ticks, so many a second: frames are shown at the next tick
+    #[arg(long, value_name = "RATE")]
+    ticks: Option<Rate>,
     /// Print JSON, one object a line: each frame's receipt; times are in nanoseconds of CLOCK_MONOTONIC
     #[arg(long)]
     json: bool,
@@ -184,7 +188,12 @@ impl HowArguments {
             if_late: if self.show_late { IfLate::Show } else { IfLate::Drop },
             sound,
             transport: self.transport.into(),
-            pace: Pace { policy: self.policy, reserve: self.reserve, decoders: self.decoders },
+            pace: Pace {
+                policy: self.policy,
+                reserve: self.reserve,
+                decoders: self.decoders,
+                ticks: self.ticks,
+            },
         })
     }
 }

@@ -27,7 +27,7 @@ enum Line<'a> {
     Frame(&'a FrameReceipt),
     Note(String),
     Shortfall(&'a Shortfall),
-    Ended { clips: &'a [Summary], sound: Option<SoundCounts> },
+    Ended { clips: &'a [Summary], sound: Option<SoundCounts>, decoder_cpu: Nanos },
 }
 
 /// Shows events.
@@ -75,9 +75,9 @@ impl Show {
             }
             Event::Paused { media } => self.line(&Line::Paused { media }),
             Event::Frame(receipt) => self.line(&Line::Frame(&receipt)),
-            Event::Ended { summaries, sound } => {
+            Event::Ended { summaries, sound, decoder_cpu } => {
                 self.bar.finish_and_clear();
-                self.line(&Line::Ended { clips: &summaries, sound });
+                self.line(&Line::Ended { clips: &summaries, sound, decoder_cpu });
                 self.ended = Some((summaries, sound));
             }
         }
