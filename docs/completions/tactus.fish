@@ -88,6 +88,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l dirt -d 'What 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l player -d 'Who plays the frames: half-slot (a loop that skips a frame late by more than half its slot), latest (a loop with the rule of tactus play: it shows the latest frame that is due), play-socket and play-shm (tactus play itself on an X server of its own, which gets the frames through a socket or shared memory) [default: half-slot]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
@@ -174,6 +175,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand costs" -l dirt -d 'What th
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand costs" -l player -d 'Who plays the frames: half-slot (a loop that skips a frame late by more than half its slot), latest (a loop with the rule of tactus play: it shows the latest frame that is due), play-socket and play-shm (tactus play itself on an X server of its own, which gets the frames through a socket or shared memory) [default: half-slot]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
@@ -274,6 +276,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l player -d 'Who plays the frames: half-slot (a loop that skips a frame late by more than half its slot), latest (a loop with the rule of tactus play: it shows the latest frame that is due), play-socket and play-shm (tactus play itself on an X server of its own, which gets the frames through a socket or shared memory) [default: half-slot]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
@@ -369,6 +372,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l dirt -d 'What th
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l player -d 'Who plays the frames: half-slot (a loop that skips a frame late by more than half its slot), latest (a loop with the rule of tactus play: it shows the latest frame that is due), play-socket and play-shm (tactus play itself on an X server of its own, which gets the frames through a socket or shared memory) [default: half-slot]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-path -d 'Who does the protocol work of packets: socket (the kernel), relay (one process for all senders), packet-library or xdp-library (the sender\'s thread, over AF_PACKET or AF_XDP) [default: socket]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l net-period -d 'The time from one burst of packets to the next [default: 40ms]' -r
@@ -659,6 +663,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand play" -l sound -d 'Client 
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l policy -d 'Policy of the threads that show frames' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l decoders -d 'Policy of decoders' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l reserve -d 'CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms' -r
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l ticks -d 'Emulate a kernel whose timers expire only at ticks, so many a second: frames are shown at the next tick' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -714,6 +719,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l policy -d 'Policy of the threads that show frames' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l decoders -d 'Policy of decoders' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l reserve -d 'CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms' -r
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l ticks -d 'Emulate a kernel whose timers expire only at ticks, so many a second: frames are shown at the next tick' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
