@@ -403,6 +403,7 @@ fn an_unbalanced_histogram_is_an_error() {
         clock: None,
         by_dirt: None,
         messages: None,
+        playback: None,
     });
     assert!(store.save_measurement(&run, &unbalanced, &[]).is_err());
     assert!(store.load(&run).unwrap().measurements.is_empty());

@@ -12,6 +12,7 @@ use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
 use tactus_sound::{Output, OutputSpec, Peer};
+use tactus_sys::usage;
 
 use crate::error::PlayerError;
 use crate::event::{
@@ -160,6 +161,8 @@ struct Player {
     is_paused: bool,
     failure: Option<PlayerError>,
     shortfalls: Vec<Shortfall>,
+    /// CPU time of the children that had ended before.
+    children_cpu: Nanos,
 }
 
 /// What is not ready yet.
@@ -216,6 +219,7 @@ impl Player {
             is_paused: false,
             failure: None,
             shortfalls: Vec::new(),
+            children_cpu: children_cpu(),
         };
         player.begin_at(order.from, order.speed);
         Ok(player)
@@ -500,7 +504,8 @@ impl Player {
             pictures.find(|picture| !picture.has_ended()).map(|picture| picture.display.clone());
         let is_short = self.report_short_clips(on_event);
         let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
-        on_event(Event::Ended { summaries, sound: self.counts });
+        let decoder_cpu = children_cpu().saturating_sub(self.children_cpu);
+        on_event(Event::Ended { summaries, sound: self.counts, decoder_cpu });
         match stuck {
             Some(display) => Err(PlayerError::NoAnswer { display }),
             None if is_short => Err(PlayerError::Short),
@@ -537,6 +542,11 @@ impl Player {
         }
         is_short
     }
+}
+
+/// The CPU time of this process's children that have ended; zero if the kernel does not say.
+fn children_cpu() -> Nanos {
+    usage::of_ended_children().unwrap_or_default()
 }
 
 fn failure_text(error: &ClipError) -> String {

@@ -49,6 +49,8 @@ pub enum Event {
         summaries: Vec<Summary>,
         /// What became of the sound; `None` if none was played.
         sound: Option<SoundCounts>,
+        /// CPU time of the decoders that have ended, with their start.
+        decoder_cpu: Nanos,
     },
 }
 
@@ -157,6 +159,8 @@ pub struct FrameReceipt {
     pub outcome: FrameOutcome,
     /// When it was due.
     pub due: Moment,
+    /// How long before it is due a shown frame was to be handed over, in nanoseconds.
+    pub lead: Option<Nanos>,
     /// When handing it over began.
     pub began: Option<Moment>,
     /// When it was on the display, as far as the evidence goes.

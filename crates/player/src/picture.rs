@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Evidence;
+use tactus_model::frames::{Rate, Ticks};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::reserve::{Capacity, RefusedRung};
@@ -33,6 +34,18 @@ pub struct Pace {
     pub reserve: Option<Capacity>,
     /// The policy of decoders.
     pub decoders: Scheduling,
+    /// Emulated ticks a second: timers of the threads that show frames expire only at these, as on a
+    /// kernel without high-resolution timers. `None` for timers that expire when they are due.
+    pub ticks: Option<Rate>,
+}
+
+impl Pace {
+    /// When a timer for `until` expires. Ticks are counted from the clock's origin.
+    fn expiry(&self, until: Moment) -> Moment {
+        let Some(rate) = self.ticks else { return until };
+        let at = Nanos::from_nanos(until.as_nanos());
+        Moment::from_nanos(Ticks::new(rate, Nanos::ZERO).at_or_after(at).as_nanos())
+    }
 }
 
 /// How many frames of so many bytes are decoded ahead.
@@ -262,14 +275,14 @@ impl<R: Fn(FromPicture)> Screen<R> {
             let media = self.waiting.iter().map(|frame| frame.media);
             let wait = match choose(media, &clock, now(), lead, self.setting.if_late) {
                 Choice::Show { dropped, due } => {
-                    self.show(dropped, due)?;
+                    self.show(dropped, due, lead)?;
                     continue;
                 }
                 Choice::Drop(count) => {
                     self.drop_frames(count, &clock);
                     continue;
                 }
-                Choice::Wait(until) => Duration::from(until - now()),
+                Choice::Wait(until) => Duration::from(self.setting.pace.expiry(until) - now()),
                 Choice::Nothing => {
                     self.pass_on_end();
                     IDLE
@@ -340,14 +353,15 @@ impl<R: Fn(FromPicture)> Screen<R> {
     }
 
     /// Drops the first frames, and shows the next.
-    fn show(&mut self, dropped: usize, due: Moment) -> Result<(), PlayerError> {
+    fn show(&mut self, dropped: usize, due: Moment, lead: Nanos) -> Result<(), PlayerError> {
         let clock = self.setting.clock.clock();
         self.drop_frames(dropped, &clock);
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         let seen = self.setting.window.show(&frame.buffer)?;
         self.leads.add(seen.at - seen.began);
         self.reached = frame.media.after(self.period);
-        let receipt = receipt(self.setting.clip, &frame, due, Some(seen), clock.slip(seen.at));
+        let slip = clock.slip(seen.at);
+        let receipt = receipt(self.setting.clip, &frame, due, Some((seen, lead)), slip);
         (self.report)(FromPicture::Shown(receipt));
         self.skip = SKIP_FIRST;
         if let Some(buffer) = self.seen.replace(frame.buffer) {
@@ -382,7 +396,15 @@ impl<R: Fn(FromPicture)> Screen<R> {
     }
 }
 
-fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i64) -> FrameReceipt {
+/// The receipt of a frame. One that was seen has the lead by which it was to be handed over.
+fn receipt(
+    clip: usize,
+    frame: &Frame,
+    due: Moment,
+    shown: Option<(Seen, Nanos)>,
+    slip: i64,
+) -> FrameReceipt {
+    let seen = shown.map(|(seen, _)| seen);
     let outcome = if seen.is_some() { FrameOutcome::Shown } else { FrameOutcome::Dropped };
     let stamp = seen.and_then(|seen| seen.stamp);
     FrameReceipt {
@@ -391,6 +413,7 @@ fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i6
         media: frame.media,
         outcome,
         due,
+        lead: shown.map(|(_, lead)| lead),
         began: seen.map(|seen| seen.began),
         shown: seen.map(|seen| seen.at),
         dropped: seen.is_none().then(now),
@@ -425,6 +448,16 @@ impl Leads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timers_expire_when_they_are_due_or_at_the_next_tick() {
+        let policy = Scheduling::ORDINARY;
+        let pace = |ticks| Pace { policy, reserve: None, decoders: policy, ticks };
+        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
+        assert_eq!(pace(None).expiry(at(71)), at(71));
+        let ticks = "100".parse().ok();
+        assert_eq!((pace(ticks).expiry(at(71)), pace(ticks).expiry(at(80))), (at(80), at(80)));
+    }
 
     #[test]
     fn the_lead_is_the_median_of_the_last_frames() {

@@ -181,17 +181,27 @@ fn of_operations(run: &Run, results: &[CellResult<'_>]) -> Option<String> {
                 format::fine_latency(p99)
             )
         });
-        return Some(format!("{refused}A {} of {operation} costs {typical}{p99}.", least.unit));
+        return Some(format!(
+            "{refused}{} {} of {operation} costs {typical}{p99}.",
+            article(least.unit),
+            least.unit
+        ));
     }
     let named = |row: &CostRow| {
         format!(
-            "{} ({}, a {})",
+            "{} ({}, {} {})",
             format::fine_latency(row.cost.typical_ns),
             costs::name(run, row),
+            article(row.unit).to_lowercase(),
             row.unit
         )
     };
     Some(format!("{refused}Operations cost from {} to {}.", named(least), named(most)))
+}
+
+/// The article at the beginning of a sentence for a noun: images and others begin with a vowel.
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "An" } else { "A" }
 }
 
 /// A player that loses no more than this share of its frames counts as keeping its rate.
@@ -469,6 +479,7 @@ mod tests {
             plain(&outcome(&run))
         };
         let one = of("\"getppid\"");
+        assert_eq!((article("image"), article("round trip")), ("An", "A"));
         assert!(one.starts_with("A call of getppid costs 100 ns; 99 % of the samples "), "{one}");
         assert_eq!(
             of("[\"getppid\", \"read-byte\"]"),

@@ -366,6 +366,7 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
         clock: task.clock.clone(),
         by_dirt: task.by_dirt.clone(),
         messages: task.messages.clone(),
+        playback: task.playback.clone(),
     }
 }
 

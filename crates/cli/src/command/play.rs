@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use tactus_app::{Error, ErrorKind};
 use tactus_clip::{Clip, ClipError, probe};
 use tactus_model::format;
+use tactus_model::frames::Rate;
 use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
@@ -99,6 +100,9 @@ pub(crate) struct HowArguments {
     /// With --explain: file of the recording; the page has the same name with .html [default: tactus-DATE.tactusrec]
     #[arg(short, long, value_name = "FILE", requires = "explain")]
     output: Option<PathBuf>,
+    /// Emulate a kernel whose timers expire only at ticks, so many a second: frames are shown at the next tick
+    #[arg(long, value_name = "RATE")]
+    ticks: Option<Rate>,
     /// Print JSON, one object a line: each frame's receipt; times are in nanoseconds of CLOCK_MONOTONIC
     #[arg(long)]
     json: bool,
@@ -213,7 +217,12 @@ impl HowArguments {
             if_late: if self.show_late { IfLate::Show } else { IfLate::Drop },
             sound,
             transport: self.transport.into(),
-            pace: Pace { policy: self.policy, reserve: self.reserve, decoders: self.decoders },
+            pace: Pace {
+                policy: self.policy,
+                reserve: self.reserve,
+                decoders: self.decoders,
+                ticks: self.ticks,
+            },
         })
     }
 }

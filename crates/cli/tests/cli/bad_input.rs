@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 148] = [
+const ROWS: [Row; 152] = [
     // Stores and sites.
     (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
     (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
@@ -102,6 +102,18 @@ const ROWS: [Row; 148] = [
     (&["measure", "--policy", "fifo"], "fifo needs a priority from 1 to 99", 2),
     (&["measure", "--load", "cpu"], "did you mean `compute`?", 2),
     (&["measure", "--tick", "100"], "add `--probe frames`", 2),
+    (&["measure", "--probe", "frames", "--player", "play-shn"], "did you mean `play-shm`?", 2),
+    (
+        &["measure", "--probe", "frames", "--player", "play-shm", "--kernel", "debian"],
+        "runs on the host only; use player = \"latest\" in a guest",
+        2,
+    ),
+    (
+        &["measure", "--probe", "frames", "--player", "play-shm", "--tick-shift", "5ms"],
+        "which starts when it is ready; use \"sweep\"",
+        2,
+    ),
+    (&["play", "--ticks", "0", "clip.mkv"], "`0` is not a rate", 2),
     (&["measure", "{dir}/tick.toml"], "or in a file: probe = \"frames\"", 2),
     (&["measure", "--load", "COMPIL:2"], "did you mean `compile`?", 2),
     (&["measure", "--traced-events", "wakup-path"], "did you mean `wakeup-path`?", 2),

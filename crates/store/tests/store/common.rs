@@ -16,8 +16,9 @@ use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Batch, ByDirt, ClockFindings, ClockOrder, CpuUse, Failure, Granted, Histogram,
-    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost,
-    ScopeColumn, Second, Shortfall, TaskResult, TaskUsage, TimerInterrupts,
+    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, PlaybackFindings,
+    ProbeCost, ScopeColumn, Second, Shortfall, SoundFindings, TaskResult, TaskUsage,
+    TimerInterrupts,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -354,6 +355,14 @@ fn task_result(
             receiver: histogram([some(random)].into_iter()),
             handed_over_late: random.below(9),
             written: None,
+        })),
+        playback: Some(Box::new(PlaybackFindings {
+            frame_times: histogram([some(random)].into_iter()),
+            drawing: histogram([some(random)].into_iter()),
+            decoder_cpu: some(random),
+            player_cpu: some(random),
+            display_cpu: some(random),
+            sound: Some(SoundFindings { played: random.below(99), cut: random.below(9) }),
         })),
     }
 }

@@ -267,6 +267,10 @@ fn the_schema_has_the_same_choices_as_the_types() {
         &words("probe/properties/partner_cpu"),
         cost::PartnerCpu::ALL.iter().map(|place| place.word()).collect(),
     );
+    check(
+        &words("probe/properties/player"),
+        tactus_model::frames::PlayerKind::ALL.iter().map(|player| player.word()).collect(),
+    );
     check(&words("probe/properties/way"), cost::Way::ALL.iter().map(|way| way.word()).collect());
     check(
         &words("probe/properties/touch"),

@@ -40,6 +40,7 @@ pub(super) enum Line<'a> {
     Ended {
         clips: &'a [Summary],
         sound: Option<SoundCounts>,
+        decoder_cpu: Nanos,
     },
     /// A frame that was late, as a job.
     Late(&'a LateJob),
@@ -114,9 +115,9 @@ impl Show {
             }
             Event::Paused { media } => self.line(&Line::Paused { media }),
             Event::Frame(receipt) => self.line(&Line::Frame(&receipt)),
-            Event::Ended { summaries, sound } => {
+            Event::Ended { summaries, sound, decoder_cpu } => {
                 self.bar.finish_and_clear();
-                self.line(&Line::Ended { clips: &summaries, sound });
+                self.line(&Line::Ended { clips: &summaries, sound, decoder_cpu });
                 self.ended = Some((summaries, sound));
             }
         }
