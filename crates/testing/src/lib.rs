@@ -67,7 +67,7 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
