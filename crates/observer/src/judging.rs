@@ -107,7 +107,8 @@ fn run(mut request: Request, quantum: u32) -> Answer {
     for variable in ["PULSE_SERVER", "PIPEWIRE_REMOTE", "DBUS_SESSION_BUS_ADDRESS"] {
         command.env_remove(variable);
     }
-    let starting = if request.load.load.is_idle() { 0 } else { 1 } * LOAD_PATIENCE;
+    let is_idle = request.load.load.is_idle();
+    let starting = if is_idle { Duration::ZERO } else { LOAD_PATIENCE };
     let patience = Duration::from(request.clip.duration()) + 3 * PATIENCE + starting;
     let mut answer = answer(command, &request, patience);
     if let Answer::Found(found) = &mut answer {
