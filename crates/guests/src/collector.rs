@@ -133,21 +133,22 @@ impl Collector {
             return;
         }
         match cut_short(&self.transcripts) {
-            Some(number) if self.is_exact && !has_panicked => self.fail_ended(number),
+            Some(number) if self.is_exact && !has_panicked => {
+                let lines = self.transcripts[number].iter();
+                let stage = lines.fold(Stage::Boot, |stage, line| stage.after(line));
+                self.fail_ended(number, stage);
+            }
             _ if self.is_exact => self.forward_if_repeatable(),
             _ => {}
         }
         if !self.decoder.is_over() {
-            self.fail_ended(0);
+            self.fail_ended(0, self.reached);
         }
     }
 
     /// Fails the turn because a machine ended before its cell did.
-    fn fail_ended(&mut self, number: usize) {
+    fn fail_ended(&mut self, number: usize, stage: Stage) {
         let (who, console) = (self.name_of(number), self.console());
-        let last =
-            self.transcripts[number].iter().fold(Stage::Boot, |stage, line| stage.after(line));
-        let stage = if self.is_exact { last } else { self.reached };
         let end = end_of(&console).unwrap_or("(empty)");
         let reason = format!(
             "{who} ended before its cell did: {}; last line of its console: {end}",
