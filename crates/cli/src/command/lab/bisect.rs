@@ -60,11 +60,11 @@ pub(crate) struct LabBisectArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "build")]
     config: Option<PathBuf>,
     /// Shell command that builds a kernel in the tree, in place of Linux's own build
-    #[arg(long, value_name = "COMMAND", requires = "image")]
+    #[arg(long, value_name = "COMMAND", requires = "built_image")]
     build: Option<String>,
     /// Image that the command of --build writes, relative to the tree
     #[arg(long, value_name = "FILE", requires = "build")]
-    image: Option<PathBuf>,
+    built_image: Option<PathBuf>,
     /// Parameters of the kernels' command lines, e.g. preempt=none,threadirqs
     #[arg(long, value_name = "PARAMETERS")]
     parameters: Option<String>,
@@ -146,7 +146,7 @@ pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandRes
 
 impl LabBisectArguments {
     fn trial_settings(&self) -> CommandResult<GateTrialSettings> {
-        let recipe = match (&self.build, &self.image) {
+        let recipe = match (&self.build, &self.built_image) {
             (Some(command), Some(image)) => {
                 Recipe::Command { command: command.clone(), image: image.clone() }
             }

@@ -123,6 +123,10 @@ fn describe(wanted: &GuestKernel, kernel: &Kernel, json: bool) -> CommandResult 
     }
     let mut out = stdout();
     let release = release.unwrap_or("of an unknown release");
-    writeln!(out, "{wanted}: Linux {release} for {architecture}\n  {}\n  sha256 {sha256}", path.display())?;
+    writeln!(
+        out,
+        "{wanted}: Linux {release} for {architecture}\n  {}\n  sha256 {sha256}",
+        path.display()
+    )?;
     Ok(())
 }
