@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_tactus_global_optspecs
-    string join \n color= h/help V/version
+    string join \n color= store= h/help V/version
 end
 
 function __fish_tactus_needs_command
@@ -27,6 +27,7 @@ end
 complete -c tactus -n "__fish_tactus_needs_command" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_needs_command" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_needs_command" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
@@ -60,6 +61,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "gate" -d 'Check a run
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "serve" -d 'Serve the runs in the store as a read-only web site, with histories, comparisons and a JSON API'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -68,6 +70,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examin
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Print findings as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -148,6 +151,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'File 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no HTML page'
@@ -227,6 +231,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand costs" -s o -l output -d '
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand costs" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l quick -d 'Measure a few operations only'
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l json -d 'Print events and results as JSON, one object a line'
@@ -244,6 +249,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand model" -s o -l output -d '
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand model" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l verify -d 'Also run the pipeline with real processes, and compare'
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l json -d 'Print events and the prediction as JSON, one object a line; durations are in nanoseconds'
@@ -253,6 +259,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand model" -s V -l version -d 
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from gate kernels help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
@@ -335,6 +342,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge path lengths only, not tails: fewer figures need fewer seeds'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
@@ -345,6 +353,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l background -d 'Fetch and build in the background, at the lowest priority'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l yielding -d 'Run at the lowest priority (the process that --background starts)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Print JSON, one object a line'
@@ -420,6 +429,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -s d -l duration -d
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record kernel events from the beginning, to explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Print one line a second instead of drawing'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Print JSON, one object a line: events, and the figures of every second'
@@ -438,6 +448,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Print the summary of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -448,6 +459,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand admit" -l page -d 'Also wr
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand admit" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l json -d 'Print one JSON object; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s V -l version -d 'Print version'
@@ -459,6 +471,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l page -d 'Also 
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l lock-memory -d 'Let the program lock any amount of memory (RLIMIT_MEMLOCK)'
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l json -d 'Print the use as JSON; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -477,6 +490,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand why" -l source -d 'Kernel 
 complete -c tactus -n "__fish_tactus_using_subcommand why" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand why" -l json -d 'Print JSON, one object a line: each late job, each periodic thread, the summary'
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -489,6 +503,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lint" -l duration -d 'How 
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lint" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l accept-partial -d 'Pass also if sections, threads or kinds of violations were not or only partly watched'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -515,6 +530,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand need" -l source -d 'Kernel
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l trial -d 'Then compare deadline misses with and without the reserves, under competing loads'
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l json -d 'Print JSON, one object a line: each periodic thread, the trial, the summary'
 complete -c tactus -n "__fish_tactus_using_subcommand need" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -527,6 +543,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l idle-exit -d 'End
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l rtkit -d 'Serve rtkit\'s interface on the system\'s message bus too: threads with a priority are admitted by CPU time, and become ordinary when they use more (docs/rtkit.md)'
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -534,6 +551,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s V -l version -d '
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -f -a "status" -d 'Print all reserves: who has what, of which range, and what limits it'
@@ -543,6 +561,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one object, or with --watch one a line; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
@@ -560,6 +579,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l lsl -d 'Show d
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -s V -l version -d 'Print version'
@@ -568,12 +588,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand streams" -l watch -d 'Prin
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand streams" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -l json -d 'Print JSON: one object, or with --watch one a line; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -f -a "devices" -d 'List what can be an input or an output'
@@ -584,6 +606,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -l json -d 'Print JSON: one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -s V -l version -d 'Print version'
@@ -594,6 +617,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -l json -d 'Print JSON, one object a line; times are in nanoseconds of CLOCK_MONOTONIC'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -605,6 +629,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l running-status -d 'Leave out status bytes that do not change: chords take up to a third less time on a cable'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l json -d 'Print the summary as JSON; durations are in nanoseconds'
@@ -619,6 +644,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -l json -d 'Print JSON, one object a line: a receipt for each message, and a summary; times are in nanoseconds of CLOCK_MONOTONIC'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -643,6 +669,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand judge" -l calibrate -d 'Ju
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand judge" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l json -d 'Print one JSON object; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -662,6 +689,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand play" -l reserve -d 'CPU t
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l mute -d 'Play no sound: wall time drives the clock'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l show-late -d 'Show late frames instead of dropping a frame when the next one is due as well'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l json -d 'Print JSON, one object a line: each frame\'s receipt; times are in nanoseconds of CLOCK_MONOTONIC'
@@ -671,6 +699,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand play" -s V -l version -d '
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -f -a "record" -d 'Record a clip, with a stamp for each picture and each block of sound'
@@ -686,6 +715,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -l json -d 'Print the summary as JSON; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -699,6 +729,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s V -l version -d 'Print version'
@@ -717,6 +748,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l mute -d 'Play no sound: wall time drives the clock'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l show-late -d 'Show late frames instead of dropping a frame when the next one is due as well'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l json -d 'Print JSON, one object a line: each frame\'s receipt; times are in nanoseconds of CLOCK_MONOTONIC'
@@ -731,6 +763,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'N
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List all runs; takes about a second for 100 runs'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Print JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -739,6 +772,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the 
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Print JSON, one object a line for each run, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l markdown -d 'Print the table as Markdown'
@@ -753,6 +787,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'Numb
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l jobs -d 'Explain only the jobs of periodic threads of a recording, from due to done; with --thread, late jobs are explained in any case'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Print JSON, one object a line for each cell or thread name'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -766,6 +801,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l page -d 'Also w
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Print JSON, one object a line for each recording or cell'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
@@ -775,6 +811,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates 
 complete -c tactus -n "__fish_tactus_using_subcommand report" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'Part of the paper to measure; may be repeated [default: all parts]' -r
@@ -793,6 +830,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output 
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Measure for the paper\'s own durations, half an hour to several hours [default: the quick form]'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
@@ -806,6 +844,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Also 
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells with different probes, sleeps, clocks or intervals too'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 if any figure is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Print one JSON object'
@@ -824,6 +863,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Also wr
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l valid -d 'Require that the figures of the run and the baseline are valid: clock, load, accounting, machine'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-warnings -d 'Like --valid, and require that the figures have no warnings'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported -d 'Let demands that the sample cannot support pass'
@@ -840,6 +880,7 @@ hdr\t'Latencies of a run as an interval log of HdrHistogram'"
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out a run\'s single samples, which are most of its size'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -849,6 +890,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'Unit o
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Print JSON, one object a line for each run'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -857,18 +899,30 @@ complete -c tactus -n "__fish_tactus_using_subcommand import" -s V -l version -d
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s y -l yes -d 'Delete without asking'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l listen -d 'Address and port to listen at; port 0 chooses a free one' -r
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l name -d 'Name under which a reverse proxy reaches the site; may be repeated. Requests for other names are refused, except for localhost and the address' -r
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand completions" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "cell" -d 'Measure one cell'
@@ -887,62 +941,74 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_s
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l parent -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l lock-memory
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -s V -l version -d 'Print version'
@@ -959,40 +1025,41 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "observer" -d 'Observe one playback of a player'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "costs" -d 'Measure what operations cost on this machine: system calls, round trips, memory, clocks, interrupts'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "model" -d 'Predict how long a frame of a pipeline takes, and how often it misses its budget'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'List, fetch and build kernels for guests, and compare two kernels'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reserve" -d 'Run a program with guaranteed CPU time'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lint" -d 'Show what the real-time code of a program does that it must not, with file and line'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "need" -d 'Measure how much CPU time the periodic threads of a program need'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "qosd" -d 'Grant CPU time to programs that ask for it, by admission, importance and a policy (QoS manager)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "qos" -d 'Ask the QoS manager who has CPU time, and why'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "streamd" -d 'Deliver items of programs at their times, and answer each by a receipt (delivery server)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "streams" -d 'Print what the delivery server delivers: its devices, its clients, and how early items arrive'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "midi" -d 'List, monitor, route and send MIDI'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "judge" -d 'Judge players from outside: offset of sound and picture, drift, slip, dropped and repeated frames'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "play" -d 'Play clips, picture and sound in step, with a receipt for each frame'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "mail" -d 'Record, send and play video mail'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "costs" -d 'Measure what operations cost on this machine: system calls, round trips, memory, clocks, interrupts'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "model" -d 'Predict how long a frame of a pipeline takes, and how often it misses its budget'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "lab" -d 'List, fetch and build kernels for guests, and compare two kernels'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "admit" -d 'Check on paper whether periodic tasks meet their deadlines, and what would fit'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "reserve" -d 'Run a program with guaranteed CPU time'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "why" -d 'Show which threads of a program miss their deadlines, and why'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "lint" -d 'Show what the real-time code of a program does that it must not, with file and line'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "need" -d 'Measure how much CPU time the periodic threads of a program need'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "qosd" -d 'Grant CPU time to programs that ask for it, by admission, importance and a policy (QoS manager)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "qos" -d 'Ask the QoS manager who has CPU time, and why'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "streamd" -d 'Deliver items of programs at their times, and answer each by a receipt (delivery server)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "streams" -d 'Print what the delivery server delivers: its devices, its clients, and how early items arrive'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "midi" -d 'List, monitor, route and send MIDI'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "judge" -d 'Judge players from outside: offset of sound and picture, drift, slip, dropped and repeated frames'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "play" -d 'Play clips, picture and sound in step, with a receipt for each frame'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "mail" -d 'Record, send and play video mail'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "serve" -d 'Serve the runs in the store as a read-only web site, with histories, comparisons and a JSON API'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from qos" -f -a "status" -d 'Print all reserves: who has what, of which range, and what limits it'
