@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_tactus_global_optspecs
-    string join \n color= h/help V/version
+    string join \n color= store= h/help V/version
 end
 
 function __fish_tactus_needs_command
@@ -27,6 +27,7 @@ end
 complete -c tactus -n "__fish_tactus_needs_command" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_needs_command" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_needs_command" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
@@ -60,6 +61,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "gate" -d 'Check a run
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "serve" -d 'Serve the runs in the store as a read-only web site, with histories, comparisons and a JSON API'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -68,6 +70,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examin
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Print findings as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -150,6 +153,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'File 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no HTML page'
@@ -230,6 +234,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand costs" -s o -l output -d '
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand costs" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l quick -d 'Measure a few operations only'
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand costs" -l json -d 'Print events and results as JSON, one object a line'
@@ -247,6 +252,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand model" -s o -l output -d '
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand model" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l verify -d 'Also run the pipeline with real processes, and compare'
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand model" -l json -d 'Print events and the prediction as JSON, one object a line; durations are in nanoseconds'
@@ -426,6 +432,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge path lengths only, not tails: fewer figures need fewer seeds'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
@@ -436,6 +443,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l background -d 'Fetch and build in the background, at the lowest priority'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l yielding -d 'Run at the lowest priority (the process that --background starts)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Print JSON, one object a line'
@@ -521,6 +529,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -s d -l duration -d
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record kernel events from the beginning, to explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Print one line a second instead of drawing'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Print JSON, one object a line: events, and the figures of every second'
@@ -539,6 +548,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Print the summary of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -549,6 +559,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand admit" -l page -d 'Also wr
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand admit" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -l json -d 'Print one JSON object; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand admit" -s V -l version -d 'Print version'
@@ -560,6 +571,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l page -d 'Also 
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l lock-memory -d 'Let the program lock any amount of memory (RLIMIT_MEMLOCK)'
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -l json -d 'Print the use as JSON; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand reserve" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -578,6 +590,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand why" -l source -d 'Kernel 
 complete -c tactus -n "__fish_tactus_using_subcommand why" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand why" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand why" -l json -d 'Print JSON, one object a line: each late job, each periodic thread, the summary'
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -590,6 +603,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lint" -l duration -d 'How 
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand lint" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l accept-partial -d 'Pass also if sections, threads or kinds of violations were not or only partly watched'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand lint" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -616,6 +630,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand need" -l source -d 'Kernel
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand need" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l trial -d 'Then compare deadline misses with and without the reserves, under competing loads'
 complete -c tactus -n "__fish_tactus_using_subcommand need" -l json -d 'Print JSON, one object a line: each periodic thread, the trial, the summary'
 complete -c tactus -n "__fish_tactus_using_subcommand need" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -628,6 +643,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l idle-exit -d 'End
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -l rtkit -d 'Serve rtkit\'s interface on the system\'s message bus too: threads with a priority are admitted by CPU time, and become ordinary when they use more (docs/rtkit.md)'
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -635,6 +651,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand qosd" -s V -l version -d '
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and not __fish_seen_subcommand_from status help" -f -a "status" -d 'Print all reserves: who has what, of which range, and what limits it'
@@ -644,6 +661,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one object, or with --watch one a line; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand qos; and __fish_seen_subcommand_from status" -s V -l version -d 'Print version'
@@ -661,6 +679,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l lsl -d 'Show d
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand streamd" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand streamd" -s V -l version -d 'Print version'
@@ -669,12 +688,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand streams" -l watch -d 'Prin
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand streams" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -l json -d 'Print JSON: one object, or with --watch one a line; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand streams" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_subcommand_from devices monitor thru send help" -f -a "devices" -d 'List what can be an input or an output'
@@ -685,6 +706,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -l json -d 'Print JSON: one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from devices" -s V -l version -d 'Print version'
@@ -695,6 +717,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -l json -d 'Print JSON, one object a line; times are in nanoseconds of CLOCK_MONOTONIC'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from monitor" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -706,6 +729,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l running-status -d 'Leave out status bytes that do not change: chords take up to a third less time on a cable'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from thru" -l json -d 'Print the summary as JSON; durations are in nanoseconds'
@@ -720,6 +744,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -l json -d 'Print JSON, one object a line: a receipt for each message, and a summary; times are in nanoseconds of CLOCK_MONOTONIC'
 complete -c tactus -n "__fish_tactus_using_subcommand midi; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -746,6 +771,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand judge" -l calibrate -d 'Ju
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand judge" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -l json -d 'Print one JSON object; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -767,6 +793,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand play" -s o -l output -d 'W
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l mute -d 'Play no sound: wall time drives the clock'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l show-late -d 'Show late frames instead of dropping a frame when the next one is due as well'
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l explain -d 'Explain late and dropped frames'
@@ -777,6 +804,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand play" -s V -l version -d '
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and not __fish_seen_subcommand_from record send play help" -f -a "record" -d 'Record a clip, with a stamp for each picture and each block of sound'
@@ -792,6 +820,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -l json -d 'Print the summary as JSON; durations are in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -805,6 +834,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s V -l version -d 'Print version'
@@ -825,6 +855,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l mute -d 'Play no sound: wall time drives the clock'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l show-late -d 'Show late frames instead of dropping a frame when the next one is due as well'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l explain -d 'Explain late and dropped frames'
@@ -840,6 +871,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'N
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List all runs; takes about a second for 100 runs'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Print JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -848,6 +880,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the 
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Print JSON, one object a line for each run, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l markdown -d 'Print the table as Markdown'
@@ -862,6 +895,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'Numb
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l jobs -d 'Explain only the jobs of periodic threads of a recording, from due to done; with --thread, late jobs are explained in any case'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Print JSON, one object a line for each cell or thread name'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -875,6 +909,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l page -d 'Also w
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Print JSON, one object a line for each recording or cell'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
@@ -884,6 +919,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates 
 complete -c tactus -n "__fish_tactus_using_subcommand report" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'Part of the paper to measure; may be repeated [default: all parts]' -r
@@ -903,6 +939,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output 
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Measure for the paper\'s own durations, half an hour to several hours [default: the quick form]'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
@@ -916,6 +953,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Also 
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells with different probes, sleeps, clocks or intervals too'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 if any figure is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Print one JSON object'
@@ -934,6 +972,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Also wr
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l valid -d 'Require that the figures of the run and the baseline are valid: clock, load, accounting, machine'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-warnings -d 'Like --valid, and require that the figures have no warnings'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported -d 'Let demands that the sample cannot support pass'
@@ -950,6 +989,7 @@ hdr\t'Latencies of a run as an interval log of HdrHistogram'"
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out a run\'s single samples, which are most of its size'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -959,6 +999,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'Unit o
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Print JSON, one object a line for each run'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
@@ -967,18 +1008,30 @@ complete -c tactus -n "__fish_tactus_using_subcommand import" -s V -l version -d
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s y -l yes -d 'Delete without asking'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l listen -d 'Address and port to listen at; port 0 chooses a free one' -r
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l name -d 'Name under which a reverse proxy reaches the site; may be repeated. Requests for other names are refused, except for localhost and the address' -r
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand serve" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand completions" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "cell" -d 'Measure one cell'
@@ -997,62 +1050,74 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_s
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from pipeline" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from interrupted" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from relay" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l parent -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l lock-memory
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -s V -l version -d 'Print version'

@@ -54,7 +54,7 @@ fn main() {
     let history = format!("/history?experiment=watched&cell={cell}&figure=p99");
     for (path, requests) in [
         ("/", REQUESTS),
-        ("/?page=200", REQUESTS),
+        (&*format!("/?page={}", count.div_ceil(50).max(1)), REQUESTS),
         (&format!("/?machine={}", "ab12cd34".repeat(8)), REQUESTS),
         ("/api/runs", REQUESTS),
         ("/machines", REQUESTS),

@@ -15,7 +15,7 @@ const ROWS: [Row; 152] = [
     (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
     (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
     (&["list", "--store", "postgresql://lab/b?sslmode=require"], "connects without TLS", 2),
-    (&["serve", "--listen", "nowhere"], "invalid value 'nowhere' for '--listen <ADDRESS>'", 2),
+    (&["serve", "--listen", "nowhere"], "`--listen`: invalid socket address syntax", 2),
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
