@@ -553,11 +553,11 @@ fn failure_text(error: &ClipError) -> String {
     format!("{error}; what follows is missing")
 }
 
-/// Opens the sound device for the first clip with sound. Returns the number of that clip.
-fn open_sound(
-    spec: &Spec,
-    on_event: &mut impl FnMut(Event),
-) -> Result<(Option<usize>, Option<(Output, OutputSpec)>), PlayerError> {
+/// The number of the clip whose sound is played, and its device.
+type OpenSound = (Option<usize>, Option<(Output, OutputSpec)>);
+
+/// Opens the sound device for the first clip with sound.
+fn open_sound(spec: &Spec, on_event: &mut impl FnMut(Event)) -> Result<OpenSound, PlayerError> {
     let Some(peer) = spec.sound.clone() else { return Ok((None, None)) };
     let mut with_sound =
         (0..spec.tracks.len()).filter(|number| spec.tracks[*number].clip.sound.is_some());

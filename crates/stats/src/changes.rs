@@ -197,12 +197,12 @@ mod tests {
         #[test]
         fn the_division_is_that_of_the_definition(values in prop::collection::vec(-5.0..5.0, 10..30)) {
             let pairs = |part: &[f64]| -> f64 {
-                let all: f64 = part.iter().flat_map(|a| part.iter().map(move |b| (a - b).abs())).sum();
+                let all: f64 = part.iter().flat_map(|a| part.iter().map(move |b: &f64| (a - b).abs())).sum();
                 all / (part.len() * (part.len() - 1)) as f64
             };
             let statistic = |division: usize| {
                 let (x, y) = values.split_at(division);
-                let across: f64 = x.iter().flat_map(|a| y.iter().map(move |b| (a - b).abs())).sum();
+                let across: f64 = x.iter().flat_map(|a| y.iter().map(move |b: &f64| (a - b).abs())).sum();
                 let (n, m) = (x.len() as f64, y.len() as f64);
                 n * m / (n + m) * (2.0 * across / (n * m) - pairs(x) - pairs(y))
             };
