@@ -130,7 +130,7 @@ mod tests {
     fn every_missing_part_is_reported_with_its_fix() {
         let folder = tempfile::tempdir().unwrap();
         let places = Places {
-            store: Some(folder.path().join("runs.sqlite")),
+            store: Some(folder.path().join("runs.sqlite").into()),
             kernels: Some(folder.path().join("kernels")),
             executable: Some(folder.path().join("tactus")),
             guest_program: Some(folder.path().join("no-program").into()),

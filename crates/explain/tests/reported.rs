@@ -96,7 +96,7 @@ fn who_delayed_a_frame_is_found_before_and_after_its_events() {
 #[test]
 fn a_late_frame_is_explained_as_soon_as_its_events_have_come() {
     let mut recording = recording();
-    let mut later = recording.events[recording.events.len() - 1].clone();
+    let mut later = recording.events[recording.events.len() - 1];
     later.at = later.at + Nanos::from_secs(1);
     recording.events.push(later);
     let (_, late) = explained(&recording, [0, 0, 0]);

@@ -39,7 +39,7 @@ impl Permits {
     pub fn wait(&self, place: Place, is_ended: impl Fn() -> bool) -> Result<Permit<'_>, Ended> {
         let mut queue = self.queue();
         queue.waiting.insert(place);
-        while !(queue.free > 0 && queue.waiting.first() == Some(&place)) && !is_ended() {
+        while (queue.free == 0 || queue.waiting.first() != Some(&place)) && !is_ended() {
             let waited = self.changed.wait_timeout(queue, LOOK_FOR_END);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }

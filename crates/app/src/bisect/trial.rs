@@ -15,7 +15,7 @@ use super::git::{Commit, Worktree};
 use super::{Trial, Verdict};
 use crate::error::OrError;
 use crate::kernel_gate::{self, KernelGate};
-use crate::measure::Listener;
+use crate::measure::{GuestSettings, Listener};
 use crate::{Error, ErrorKind, Places, Result};
 
 /// How kernels are built and compared.
@@ -111,8 +111,9 @@ impl GateTrial<'_> {
         };
         let plan = self.settings.plan(&image, &good_image)?;
         kernel_gate::check_baseline(self.places, &plan, &*self.listener)?;
-        let limit = self.settings.limit;
-        let run = kernel_gate::measure(self.places, self.store, &plan, limit, &mut *self.listener);
+        let settings = GuestSettings { limit: self.settings.limit, ..GuestSettings::default() };
+        let run =
+            kernel_gate::measure(self.places, self.store, &plan, &settings, &mut *self.listener);
         // As for `tactus lab gate --bisect`: what is not available after the baseline is this kernel.
         let run = match run {
             Ok(run) => run,
