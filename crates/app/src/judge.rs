@@ -173,11 +173,23 @@ fn installed(players: Vec<Player>) -> Result<Named> {
                 let fix = name.fix().map(str::to_owned);
                 Error::new(ErrorKind::Unavailable, error).with_hint_if_any(fix)
             })?,
+            Player::Command(words) if !is_there(words) => {
+                let error = format!("`{}` is not installed", player.name());
+                return Err(Error::new(ErrorKind::Unavailable, error));
+            }
             Player::Command(_) => String::new(),
         };
         named.push(NamedPlayer { name: player.name(), version, reserve: None });
     }
     Ok((players, named))
+}
+
+/// Whether the program of a command exists, by its path or in `PATH`.
+fn is_there(words: &[String]) -> bool {
+    let Some(program) = words.first() else { return false };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).map(|place| place.join(program));
+    places.chain([PathBuf::from(program)]).any(|place| place.is_file())
 }
 
 /// Makes a clip and writes it to a file.

@@ -98,7 +98,6 @@ fn text(
 
 fn columns(judgement: &Judgement, rows: &[Row]) -> Vec<Column> {
     let plan = &judgement.plan;
-    let has_shifts = plan.clips.iter().any(|clip| clip.shift != SignedNanos::ZERO);
     let player = |row: &Row| Entry::text(plan.players[row.player].name.clone());
     let mut columns = vec![Column::names("player", rows, player)];
     if plan.has_reserves() {
@@ -115,7 +114,7 @@ fn columns(judgement: &Judgement, rows: &[Row]) -> Vec<Column> {
     }
     columns
         .push(Column::of("frames/s", rows, |row| Entry::count(plan.clips[row.clip].rate.into())));
-    if has_shifts {
+    if plan.has_shifts() {
         let shift = |row: &Row| signed(Some(plan.clips[row.clip].shift));
         columns.push(Column::of("shift", rows, shift).meaning("planted: sound of the clip"));
     }
@@ -166,10 +165,13 @@ fn figures<T>(rows: &[T], of: fn(&T) -> &Pooled) -> Vec<Column> {
             .dispensable(6),
         Column::of("median", rows, |row| signed(of(row).offset.map(|one| one.median)))
             .grouped(OFFSET),
-        Column::of("p99", rows, |row| Entry::latency(of(row).offset.map(|one| one.p99)))
-            .grouped(OFFSET)
-            .meaning("distance from zero that 99 % do not exceed")
-            .dispensable(1),
+        // Of fewer, it is the worst.
+        Column::of("p99", rows, |row| {
+            Entry::latency(of(row).offset.filter(|one| one.count >= 100).map(|one| one.p99))
+        })
+        .grouped(OFFSET)
+        .meaning("distance from zero that 99 % do not exceed")
+        .dispensable(1),
         Column::of("worst", rows, |row| signed(of(row).offset.map(|one| one.worst)))
             .grouped(OFFSET),
         Column::of("noticed", rows, |row| {
@@ -187,11 +189,18 @@ fn figures<T>(rows: &[T], of: fn(&T) -> &Pooled) -> Vec<Column> {
             .meaning("how far picture or sound fell behind wall time, at most"),
         Column::of("shown", rows, frames(|frames| frames.shown)).grouped(FRAMES).dispensable(5),
         Column::of("dropped", rows, frames(|frames| frames.dropped)).grouped(FRAMES),
+        Column::of("outside", rows, frames(|frames| frames.outside))
+            .grouped(FRAMES)
+            .meaning("before the first frame that was shown, and after the last one")
+            .dispensable(5),
         Column::of("repeated", rows, frames(|frames| frames.repeated)).grouped(FRAMES),
         Column::of("phase p99", rows, |row| Entry::latency(of(row).phase_p99()))
             .grouped(FRAMES)
             .meaning("distance from a regular sequence that 99 % of the frames do not exceed")
             .dispensable(1),
+        Column::of("unpaired", rows, |row| count(of(row).unpaired))
+            .meaning("flashes without a tone, and tones without a flash")
+            .dispensable(4),
         Column::of("unobserved", rows, |row| {
             let frames = of(row).frames.map_or(0, |frames| frames.unobserved);
             count(frames + of(row).unobserved)

@@ -12,6 +12,7 @@ use crate::clip::Clip;
 use crate::conditions::{Conditions, PooledConditions};
 use crate::findings::Findings;
 use crate::pooled::Pooled;
+use crate::signed::SignedNanos;
 
 /// What is judged, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +91,11 @@ impl Plan {
     /// Whether anything is played beside a load.
     pub fn has_loads(&self) -> bool {
         self.loads.iter().any(|load| !load.is_idle())
+    }
+
+    /// Whether the sound of any clip is shifted.
+    pub fn has_shifts(&self) -> bool {
+        self.clips.iter().any(|clip| clip.shift != SignedNanos::ZERO)
     }
 
     /// Whether any player has a reserve.

@@ -194,14 +194,25 @@ impl JudgeArguments {
                 |shift: &SignedNanos| Clip { width, height, rate: *rate, seconds, shift: *shift };
             self.shift.iter().map(clip)
         });
-        Ok(clips.collect())
+        Ok(once_each(clips))
     }
 
     fn players(&self) -> Vec<Player> {
-        let known = self.player.iter().map(|name| Player::Known(*name));
+        let known = once_each(self.player.iter().copied()).into_iter().map(Player::Known);
         let command = (!self.command.is_empty()).then(|| Player::Command(self.command.clone()));
         known.chain(command).collect()
     }
+}
+
+/// The values without repetitions.
+fn once_each<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
 }
 
 /// Prints a judgement, and writes its page.
@@ -219,7 +230,10 @@ fn conclude(
         write!(stdout(), "{}", synchrony_text(judgement, &table_options()))?;
         print_page(arguments)?;
     }
-    let failed = judgement.failed.len();
+    let is_empty = |playback: &&Playback| {
+        playback.findings.offset.is_none() && playback.findings.frames.is_none()
+    };
+    let failed = judgement.failed.len() + judgement.playbacks.iter().filter(is_empty).count();
     if was_interrupted {
         let error =
             format!("{} finished", format::counted(judgement.playbacks.len() as u64, "turn"));

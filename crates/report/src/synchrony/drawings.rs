@@ -5,6 +5,7 @@ use tactus_stats::PercentileAxis;
 use tactus_synchrony::thresholds::{ACCEPTABLE, DETECTABLE, Threshold};
 use tactus_synchrony::{Clip, Findings, Judgement, ShownFrame};
 
+use super::sentences::planted;
 use crate::svg::over_time::{self, Points};
 use crate::svg::percentiles::{self, Curve};
 use crate::svg::style::CurveStyle;
@@ -51,7 +52,8 @@ fn of_clip(judgement: &Judgement, place: usize, clip: &Clip) -> Vec<Section> {
         .filter(|drawn| !drawn.findings.is_empty())
         .collect();
     let rate = clip.rate;
-    let heading = |what: &str| format!("{what} at {rate} frames/s");
+    let planted = planted(clip);
+    let heading = |what: &str| format!("{what} at {rate} frames/s{planted}");
     let sections = [
         Section {
             heading: heading("Sound − picture over time"),

@@ -4,7 +4,7 @@ use tactus_model::time::Nanos;
 use tactus_synchrony::clip::SAMPLE_RATE;
 use tactus_synchrony::judgement::Row;
 use tactus_synchrony::thresholds::Rating;
-use tactus_synchrony::{Judgement, Pooled, SignedNanos};
+use tactus_synchrony::{Clip, Judgement, Pooled, SignedNanos};
 
 use crate::format;
 
@@ -15,7 +15,7 @@ pub(super) const SIGN: &str = "Sound − picture is positive if the sound comes 
 pub(super) const MEANINGS: [&str; 3] = [
     SIGN,
     "By ITU-R BT.1359, viewers detect sound that is more than 45 ms early or 125 ms late, and do not accept it beyond 90 ms early or 185 ms late.",
-    "Drift is the slope of sound − picture. Slip is how much longer than in the clip the time from the first mark to the last was, of picture or sound, whichever is worse.",
+    "Drift is the slope of sound − picture, the median of the slopes between all pairs. Slip is how much longer than in the clip the time from the first marks to the last was, of picture or sound, whichever is worse.",
 ];
 
 /// What the observers do.
@@ -52,21 +52,26 @@ pub(super) fn findings(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
     found
 }
 
-/// Which player is best: the one whose worst median of any clip is closest to zero.
+/// Which player is best: the one whose worst median of any clip, without load, is closest to what the
+/// clip has.
 fn headline(judgement: &Judgement, rows: &[Row]) -> Option<String> {
-    let players = &judgement.plan.players;
+    let plan = &judgement.plan;
     let worst = |player: usize| {
-        let rows = rows.iter().filter(|row| row.player == player);
-        let medians = rows.filter_map(|row| Some(row.pooled.offset?.median));
-        medians.max_by_key(|median| median.magnitude())
+        let idle = rows.iter().filter(|row| row.player == player && plan.loads[row.load].is_idle());
+        let off = |row: &Row| Some(row.pooled.offset?.median - plan.clips[row.clip].shift);
+        idle.filter_map(off).max_by_key(|median| median.magnitude())
     };
-    let judged = (0..players.len()).filter_map(|player| Some((player, worst(player)?)));
+    let judged = (0..plan.players.len()).filter_map(|player| Some((player, worst(player)?)));
     let judged: Vec<(usize, SignedNanos)> = judged.collect();
     let (best, median) = judged.iter().min_by_key(|(_, median)| median.magnitude())?;
-    let name = &players[*best];
+    let name = &plan.players[*best];
+    let beside = if plan.has_loads() { ", without load" } else { "" };
+    let of =
+        if plan.has_shifts() { "sound − picture less the shift" } else { "sound − picture" };
+    let at_worst = if plan.clips.len() > 1 { " at worst" } else { "" };
     let text = match judged.len() {
-        1 => format!("Sound − picture of {name} is {median} (median)."),
-        _ => format!("{name} is closest: its sound − picture is {median} (median)."),
+        1 => format!("{name}: {of} is {median}{at_worst} (median{beside})."),
+        _ => format!("{name} is closest: its {of} is {median}{at_worst} (median{beside})."),
     };
     Some(text)
 }
@@ -80,17 +85,21 @@ fn clips(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
         let said: Vec<String> = rows
             .map(|row| format!("{} {}", plan.players[row.player], figures(&row.pooled)))
             .collect();
-        let shift = plan.clips[clip].shift;
-        let planted = match shift == SignedNanos::ZERO {
-            true => String::new(),
-            false => format!(" with sound shifted by {shift}"),
-        };
+        let planted = planted(&plan.clips[clip]);
         let (rate, load) = (plan.clips[clip].rate, &plan.loads[load]);
         let under = if load.is_idle() { String::new() } else { format!(" under {load}") };
         (!said.is_empty())
             .then(|| format!("At {rate} frames/s{under}{planted}: {}.", said.join("; ")))
     };
     places.filter_map(about).collect()
+}
+
+/// The shift of a clip's sound, after its rate.
+pub(super) fn planted(clip: &Clip) -> String {
+    match clip.shift == SignedNanos::ZERO {
+        true => String::new(),
+        false => format!(" with sound shifted by {}", clip.shift),
+    }
 }
 
 fn figures(pooled: &Pooled) -> String {
