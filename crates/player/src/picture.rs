@@ -21,7 +21,7 @@ use crate::error::PlayerError;
 use crate::event::{FrameOutcome, FrameReceipt};
 use crate::reader::{End, Frame, Reader};
 use crate::shared::{Order, SharedClock, now};
-use crate::window::{Buffer, Seen, Window};
+use crate::surface::{Answer, Buffer, Happened, Seen, Shown, Surface};
 
 /// How the threads that show frames run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,6 @@ pub struct Pace {
     pub reserve: Option<Capacity>,
     /// The policy of decoders.
     pub decoders: Scheduling,
-}
-
-/// How many frames of so many bytes are decoded ahead.
-pub(crate) fn buffers(frame_bytes: usize) -> usize {
-    (BUFFER_BYTES / frame_bytes.max(1)).clamp(BUFFERS_LEAST, BUFFERS_MOST)
 }
 
 /// What a picture thread is sent.
@@ -57,6 +52,8 @@ pub(crate) enum FromPicture {
     /// Frames of this order wait, or there is none.
     Ready(u64),
     Shown(FrameReceipt),
+    /// A person asks for something.
+    Happened(Happened),
     /// The decoder was too slow: it goes on after the frames between these times.
     Skipped {
         from: MediaTime,
@@ -67,10 +64,6 @@ pub(crate) enum FromPicture {
     Failed(PlayerError),
 }
 
-/// Frames that are decoded ahead: at least and at most, and the memory for more than the least.
-const BUFFERS_LEAST: usize = 8;
-const BUFFERS_MOST: usize = 32;
-const BUFFER_BYTES: usize = 64 << 20;
 /// How late frames are before the decoder is asked to skip some, and how far it skips at first.
 const BEHIND: Nanos = Nanos::from_secs(1);
 const SKIP_FIRST: Nanos = Nanos::from_millis(500);
@@ -83,6 +76,8 @@ const REHEARSED: u32 = 6;
 const LEAD_MOST: Nanos = Nanos::from_millis(8);
 /// How long a thread without anything to do waits at most.
 const IDLE: Duration = Duration::from_millis(500);
+/// How long a server may take to call frames back.
+const CUT_MOST: Nanos = Nanos::from_secs(1);
 
 /// A running picture thread.
 pub(crate) struct Picture {
@@ -94,7 +89,9 @@ pub(crate) struct Picture {
 /// What the thread needs.
 pub(crate) struct Setting {
     pub(crate) clip: usize,
-    pub(crate) window: Window,
+    pub(crate) surface: Surface,
+    /// How long a frame lasts in the clip.
+    pub(crate) period: Nanos,
     pub(crate) clock: Arc<SharedClock>,
     pub(crate) if_late: IfLate,
     pub(crate) pace: Pace,
@@ -164,11 +161,21 @@ fn prepare(pace: Pace) -> Result<(Option<Reserve>, Vec<Shortfall>), PlayerError>
     Ok((None, preparation.finish()?.shortfalls))
 }
 
-/// A window with the frames that wait for it.
+/// A frame that a server has.
+struct Sent {
+    /// The number of its answer.
+    answer: u64,
+    frame: Frame,
+    due: Moment,
+}
+
+/// A surface with the frames that wait for it.
 struct Screen<R> {
     setting: Setting,
     report: R,
     waiting: VecDeque<Frame>,
+    /// The frames that a server has, in their order.
+    sent: VecDeque<Sent>,
     /// The frame that is seen, to draw it again.
     seen: Option<Buffer>,
     /// The end of the present order, once it has come.
@@ -184,12 +191,14 @@ struct Screen<R> {
 impl<R: Fn(FromPicture)> Screen<R> {
     fn new(setting: Setting, report: R) -> Self {
         let order = setting.clock.state().order.number;
-        let waiting = VecDeque::with_capacity(setting.buffers);
+        let setting_buffers = setting.buffers;
+        let waiting = VecDeque::with_capacity(setting_buffers);
         let (leads, skipped_to) = (Leads::default(), MediaTime::ZERO);
         Self {
             setting,
             report,
             waiting,
+            sent: VecDeque::with_capacity(setting_buffers),
             seen: None,
             end: None,
             order,
@@ -201,24 +210,34 @@ impl<R: Fn(FromPicture)> Screen<R> {
 
     /// Shows black frames, so that the first frame of the clip takes no longer than the others.
     fn rehearse(&mut self) -> Result<(), PlayerError> {
-        let black = self.setting.window.buffer()?;
+        let Setting { surface, if_late, period, .. } = &mut self.setting;
+        // A server has done so.
+        if surface.ahead().is_some() {
+            return Ok(());
+        }
+        let black = surface.buffer()?;
         for number in 0..REHEARSED {
-            let seen = self.setting.window.show(&black)?;
+            let shown = surface.show(&black, now(), *if_late, *period)?;
             // The first one sets up what the others use.
-            if number > 0 {
+            if let Shown::Now(Answer::Seen(seen)) = shown
+                && number > 0
+            {
                 self.leads.add(seen.at - seen.began);
             }
         }
-        self.setting.window.free(black);
+        // Drawn again, it is black.
+        self.seen = Some(black);
         Ok(())
     }
 
     fn run(&mut self, inbox: &Receiver<ToPicture>) -> Result<(), PlayerError> {
         loop {
             let clock = self.setting.clock.clock();
-            let lead = self.leads.usual();
-            let media = self.waiting.iter().map(|frame| frame.media);
-            let wait = match choose(media, &clock, now(), lead, self.setting.if_late) {
+            self.take_answers(&clock)?;
+            for happened in self.setting.surface.happened()? {
+                (self.report)(FromPicture::Happened(happened));
+            }
+            let wait: Nanos = match self.choose(&clock) {
                 Choice::Show { dropped, due } => {
                     self.show(dropped, due)?;
                     continue;
@@ -233,7 +252,9 @@ impl<R: Fn(FromPicture)> Screen<R> {
                     IDLE.into()
                 }
             };
-            match inbox.recv_timeout(wait.into()) {
+            let look = self.setting.surface.look(!self.sent.is_empty());
+            let wait = look.map_or(wait.into(), |look| look.min(wait.into()));
+            match inbox.recv_timeout(wait) {
                 Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(ToPicture::Frame(frame)) => self.take(frame),
                 Ok(ToPicture::End(end)) if end.order == self.order => {
@@ -244,6 +265,17 @@ impl<R: Fn(FromPicture)> Screen<R> {
                 Ok(ToPicture::Exposed) => self.draw_again()?,
                 Ok(ToPicture::End(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
+        }
+    }
+
+    /// What to do with the frames that wait. A server gets them ahead of their times.
+    fn choose(&self, clock: &Clock) -> Choice {
+        let (lead, if_late) = (self.leads.usual(), self.setting.if_late);
+        let media = || self.waiting.iter().map(|frame| frame.media);
+        let chosen = choose(media(), clock, now(), lead, if_late);
+        match (chosen, self.setting.surface.ahead()) {
+            (Choice::Wait(_), Some(ahead)) => choose(media(), clock, now(), ahead, IfLate::Show),
+            (chosen, _) => chosen,
         }
     }
 
@@ -260,6 +292,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
     /// After the last frame, passes on the end.
     fn pass_on_end(&mut self) {
         if self.waiting.is_empty()
+            && self.sent.is_empty()
             && let Some(end) = self.end.take()
         {
             (self.report)(FromPicture::Ended(end));
@@ -269,6 +302,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
     /// Follows the clock to another order.
     fn change(&mut self) -> Result<(), PlayerError> {
         let order = self.setting.clock.state().order.number;
+        self.call_back()?;
         if order != self.order {
             self.order = order;
             self.end = None;
@@ -280,9 +314,51 @@ impl<R: Fn(FromPicture)> Screen<R> {
 
     fn draw_again(&mut self) -> Result<(), PlayerError> {
         match &self.seen {
-            Some(buffer) => self.setting.window.show(buffer).map(drop),
+            Some(buffer) => {
+                let Setting { surface, if_late, period, .. } = &mut self.setting;
+                surface.show(buffer, now(), *if_late, *period).map(drop)
+            }
             None => Ok(()),
         }
+    }
+
+    /// Takes what became of frames that a server had.
+    fn take_answers(&mut self, clock: &Clock) -> Result<(), PlayerError> {
+        let mut cut = Vec::new();
+        for (number, answer) in self.setting.surface.answers()? {
+            let place = self.sent.iter().position(|sent| sent.answer == number);
+            let Some(Sent { frame, due, .. }) = place.and_then(|place| self.sent.remove(place))
+            else {
+                continue;
+            };
+            match answer {
+                Answer::Seen(seen) => self.seen(frame, due, seen, clock),
+                Answer::Dropped => self.dropped(frame, due, clock),
+                Answer::Cut => cut.push(frame),
+            }
+        }
+        // They come in the order of their times, and wait again.
+        for frame in cut.into_iter().rev() {
+            match frame.order == self.setting.clock.state().order.number {
+                true => self.waiting.push_front(frame),
+                false => self.setting.reader.free(frame.buffer),
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the frames that a server has back: the clock was stopped or moved.
+    fn call_back(&mut self) -> Result<(), PlayerError> {
+        if self.sent.is_empty() {
+            return Ok(());
+        }
+        self.setting.surface.cut()?;
+        let (clock, began) = (self.setting.clock.clock(), now());
+        while !self.sent.is_empty() && now() - began < CUT_MOST {
+            self.take_answers(&clock)?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// Drops the first frames, and shows the next.
@@ -290,26 +366,43 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let clock = self.setting.clock.clock();
         self.drop_frames(dropped, &clock);
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
-        let seen = self.setting.window.show(&frame.buffer)?;
-        self.leads.add(seen.at - seen.began);
+        let Setting { surface, if_late, period, .. } = &mut self.setting;
+        match surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))? {
+            Shown::Now(Answer::Seen(seen)) => {
+                self.leads.add(seen.at - seen.began);
+                self.seen(frame, due, seen, &clock);
+            }
+            Shown::Now(Answer::Dropped | Answer::Cut) => self.dropped(frame, due, &clock),
+            Shown::Later(answer) => self.sent.push_back(Sent { answer, frame, due }),
+        }
+        Ok(())
+    }
+
+    /// Reports a frame that is seen, and keeps it.
+    fn seen(&mut self, frame: Frame, due: Moment, seen: Seen, clock: &Clock) {
         let receipt = receipt(self.setting.clip, &frame, due, Some(seen), clock.slip(seen.at));
         (self.report)(FromPicture::Shown(receipt));
         self.skip = SKIP_FIRST;
         if let Some(buffer) = self.seen.replace(frame.buffer) {
             self.setting.reader.free(buffer);
         }
-        Ok(())
+    }
+
+    /// Reports a frame that nobody sees.
+    fn dropped(&self, frame: Frame, due: Moment, clock: &Clock) {
+        let receipt = receipt(self.setting.clip, &frame, due, None, clock.slip(now()));
+        (self.report)(FromPicture::Shown(receipt));
+        self.setting.reader.free(frame.buffer);
     }
 
     /// Drops the first frames. If even the last of them is far too late, the decoder skips frames.
     fn drop_frames(&mut self, count: usize, clock: &Clock) {
         let mut last = None;
-        for frame in self.waiting.drain(..count) {
+        for _ in 0..count {
+            let Some(frame) = self.waiting.pop_front() else { break };
             let due = clock.due(frame.media).unwrap_or_else(now);
-            let receipt = receipt(self.setting.clip, &frame, due, None, clock.slip(now()));
-            (self.report)(FromPicture::Shown(receipt));
-            self.setting.reader.free(frame.buffer);
             last = Some((frame.media, due));
+            self.dropped(frame, due, clock);
         }
         if let Some((from, due)) = last
             && now() - due > BEHIND
@@ -328,7 +421,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
 
 fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i64) -> FrameReceipt {
     let outcome = if seen.is_some() { FrameOutcome::Shown } else { FrameOutcome::Dropped };
-    let stamp = seen.and_then(|seen| seen.stamp);
+    let stamped = seen.filter(|seen| seen.evidence == Evidence::DeviceClock);
     FrameReceipt {
         clip,
         frame: frame.number,
@@ -338,8 +431,8 @@ fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i6
         began: seen.map(|seen| seen.began),
         shown: seen.map(|seen| seen.at),
         evidence: seen.map_or(Evidence::None, |seen| seen.evidence),
-        ust: stamp.map(|(ust, _)| ust),
-        msc: stamp.map(|(_, msc)| msc),
+        ust: stamped.map(|seen| seen.at.as_nanos() / 1000),
+        msc: stamped.and_then(|seen| seen.msc),
         slip,
     }
 }

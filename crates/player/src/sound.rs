@@ -10,7 +10,7 @@ use tactus_clip::Clip;
 use tactus_delivery::item::Moment;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, SoundClock};
-use tactus_sound::{Connector, Output, OutputSpec, SoundError};
+use tactus_sound::{ClientSpec, Connector, Output, SoundError};
 
 use crate::error::PlayerError;
 use crate::event::{Note, SoundCounts, SoundInfo};
@@ -55,7 +55,7 @@ impl Sound {
     pub(crate) fn start(
         clip: Clip,
         output: Output,
-        spec: OutputSpec,
+        spec: ClientSpec,
         clock: Arc<SharedClock>,
         decoders: Decoders,
         report: impl Fn(FromSound) + Send + 'static,

@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 137] = [
+const ROWS: [Row; 139] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -155,6 +155,9 @@ const ROWS: [Row; 137] = [
     (&["reserve", "1ms/5s", "--rung", "deadline", "--", "true"], "a period of 4194.304ms", 3),
     (&["reserve", "9us/50us", "--rung", "deadline", "--", "true"], "a period of 100us", 3),
     (&["reserve", "--adjust", "1", "1ms/9ms"], "does not run under `tactus reserve`", 2),
+    // Devices of the delivery server.
+    (&["streamd", "--device", "a=picture:0"], "`0` is not an X11 display, e.g. :0", 2),
+    (&["streamd", "--device", "a=picture::0,9x"], "is not WIDTHxHEIGHT, e.g. 1280x720", 2),
     // Mail.
     (&["mail", "record", "{dir}/a.webm", "--picture", "screan"], "write synthetic, screen, cam", 2),
     (&["mail", "record", "{dir}/a.webm", "--sound", "mic"], "write synthetic, microphone, ", 2),

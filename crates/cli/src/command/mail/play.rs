@@ -47,7 +47,7 @@ fn with_stamps(clip: Clip, timing: &Timing) -> Clip {
 
 fn failed(error: UnpackError) -> CommandError {
     let kind = match error {
-        UnpackError::Read { .. } | UnpackError::Bad { .. } => ErrorKind::Usage,
+        UnpackError::Mail(_) => ErrorKind::Usage,
         UnpackError::Write { .. } => ErrorKind::Unavailable,
     };
     Error::new(kind, error).into()
