@@ -2933,7 +2933,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__mail__subcmd__play)
-            opts="-q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --json --quiet --color --help --version"
+            opts="-q -h -V --display --through --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2943,8 +2943,12 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --through)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --transport)
-                    COMPREPLY=($(compgen -W "auto present shm socket" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto present shm socket wayland" -- "${cur}"))
                     return 0
                     ;;
                 --start)
@@ -3795,7 +3799,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__play)
-            opts="-q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --json --quiet --color --help --version"
+            opts="-q -h -V --display --through --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --json --quiet --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3805,8 +3809,12 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --through)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --transport)
-                    COMPREPLY=($(compgen -W "auto present shm socket" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto present shm socket wayland" -- "${cur}"))
                     return 0
                     ;;
                 --start)

@@ -10,7 +10,11 @@ use std::time::{Duration, Instant};
 
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Evidence;
+use tactus_model::cost::ReadClock;
 use tactus_model::pixels::PixelFormat;
+use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
+use tactus_sys::clock::ClockReader;
 use tactus_sys::shared_memory::{SharedBytes, sized_file};
 use tactus_sys::wait::wait_readable;
 use tactus_xserver::window::fit;
@@ -45,8 +49,15 @@ use crate::shared::now;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a compositor may take to configure a window.
 const CONFIGURED: Duration = Duration::from_secs(5);
-/// The clock of the stamps that receipts need, as `clock_gettime(2)` numbers it.
-const CLOCK_MONOTONIC: u32 = 1;
+/// How long the frame before may be in use after another one is seen.
+const RELEASED: Duration = Duration::from_millis(20);
+/// The clocks that a compositor may stamp by, as `clock_gettime(2)` numbers them.
+const CLOCKS: [(u32, ReadClock); 4] = [
+    (1, ReadClock::Monotonic),
+    (4, ReadClock::MonotonicRaw),
+    (6, ReadClock::MonotonicCoarse),
+    (7, ReadClock::Boottime),
+];
 /// The most things that have happened and were not looked at.
 const HAPPENED_MOST: usize = 64;
 
@@ -102,8 +113,8 @@ struct State {
     /// The size of the largest output.
     bounds: (u16, u16),
     is_configured: bool,
-    /// The clock of presentation feedback.
-    clock: Option<u32>,
+    /// The clock of presentation feedback, if it is one of [`CLOCKS`].
+    clock: Option<ClockReader>,
     /// What became of the last frame.
     presented: Option<(u64, Fate)>,
     /// Buffers that the compositor uses.
@@ -115,12 +126,19 @@ struct State {
 /// What became of a frame.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// It was seen at a time of the compositor's clock, with this count of refreshes.
+    /// It was seen at a time, with this count of refreshes.
     Presented { at: Moment, msc: u64 },
-    /// The compositor has drawn it, and has no time for it.
-    Drawn,
+    /// The compositor has drawn it, and has no time that can be compared with ours. This is when it
+    /// was known.
+    Drawn { at: Moment },
     /// Another came before it was seen.
     Discarded,
+}
+
+/// When a clock showed a time that is shortly before or after the present.
+fn at(clock: ClockReader, time: Nanos) -> Moment {
+    let (ours, theirs) = (now(), clock.length(clock.read()));
+    if theirs > time { ours - (theirs - time) } else { ours + (time - theirs) }
 }
 
 impl State {
@@ -228,21 +246,18 @@ impl Screen {
             None => drop(self.surface.frame(&handle, number)),
         }
         self.surface.commit();
-        let until = Instant::now() + PATIENCE;
-        // The frame before is free when this one is seen.
-        let is_over = |state: &State| {
-            let is_known = state.presented.is_some_and(|(of, _)| of == number);
-            is_known && state.busy.iter().all(|other| *other == id)
-        };
-        self.wait_until(until, is_over)?;
+        let is_known = |state: &State| state.presented.is_some_and(|(of, _)| of == number);
+        self.wait_until(Instant::now() + PATIENCE, is_known)?;
+        // The frame before is filled again soon.
+        let is_free = |state: &State| state.busy.iter().all(|other| *other == id);
+        self.wait_until(Instant::now() + RELEASED, is_free)?;
         let fate = self.state.presented.filter(|(of, _)| *of == number).map(|(_, fate)| fate);
         Ok(match fate {
-            Some(Fate::Presented { at, msc }) if self.state.clock == Some(CLOCK_MONOTONIC) => {
+            Some(Fate::Presented { at, msc }) => {
                 let msc = (msc != 0).then_some(msc);
                 Answer::Seen(Seen { began, at, evidence: Evidence::DeviceClock, msc })
             }
-            Some(Fate::Presented { .. } | Fate::Drawn) => {
-                let at = now();
+            Some(Fate::Drawn { at }) => {
                 Answer::Seen(Seen { began, at, evidence: Evidence::Call, msc: None })
             }
             Some(Fate::Discarded) | None => Answer::Dropped,
@@ -389,7 +404,7 @@ impl Dispatch<WlCallback, u64> for State {
         _: &QueueHandle<Self>,
     ) {
         if let wl_callback::Event::Done { .. } = event {
-            state.presented = Some((*frame, Fate::Drawn));
+            state.presented = Some((*frame, Fate::Drawn { at: now() }));
         }
     }
 }
@@ -404,7 +419,9 @@ impl Dispatch<WpPresentation, ()> for State {
         _: &QueueHandle<Self>,
     ) {
         if let wp_presentation::Event::ClockId { clk_id } = event {
-            state.clock = Some(clk_id);
+            let clock = CLOCKS.iter().find(|(number, _)| *number == clk_id);
+            let open = |clock| ClockReader::open(clock, ThreadId(0)).ok();
+            state.clock = clock.and_then(|(_, clock)| open(*clock));
         }
     }
 }
@@ -423,8 +440,14 @@ impl Dispatch<WpPresentationFeedback, u64> for State {
         let fate = match event {
             Event::Presented { tv_sec_hi, tv_sec_lo, tv_nsec, seq_hi, seq_lo, .. } => {
                 let seconds = joined(tv_sec_hi, tv_sec_lo).saturating_mul(1_000_000_000);
-                let at = Moment::from_nanos(seconds.saturating_add(tv_nsec.into()));
-                Fate::Presented { at, msc: joined(seq_hi, seq_lo) }
+                let stamp = Nanos::from_nanos(seconds.saturating_add(tv_nsec.into()));
+                match state.clock {
+                    Some(clock) => {
+                        let at = at(clock, stamp);
+                        Fate::Presented { at, msc: joined(seq_hi, seq_lo) }
+                    }
+                    None => Fate::Drawn { at: now() },
+                }
             }
             Event::Discarded => Fate::Discarded,
             _ => return,
