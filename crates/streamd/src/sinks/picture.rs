@@ -26,7 +26,7 @@ use super::now;
 use crate::sink::{HandedOver, Payload, Sink};
 
 /// How long a frame waits for the display. Later ones fail until the display answers again.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How often the sink looks whether there is a display again.
 const LOOK: Nanos = Nanos::from_millis(500);
 /// Black frames that are shown at first: they say how long a frame takes.
