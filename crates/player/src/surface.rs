@@ -94,9 +94,9 @@ impl Buffer {
 
 /// Where frames are shown, as the thread that shows them has it. [`Input`] is the other side.
 pub(crate) enum Surface {
-    Window(Window),
-    Wayland(wayland::Screen),
-    Server(Device),
+    Window(Box<Window>),
+    Wayland(Box<wayland::Screen>),
+    Server(Box<Device>),
 }
 
 /// The side of a window on X11 that people use; [`Surface::happened`] is that of others.
@@ -132,11 +132,12 @@ impl Surface {
     ) -> Result<(Self, Option<Input>), PlayerError> {
         match output {
             Output::Server { socket, device } => {
-                Ok((Self::Server(Device::open(socket, device.as_deref())?), None))
+                let device = Device::open(socket, device.as_deref())?;
+                Ok((Self::Server(Box::new(device)), None))
             }
             Output::Wayland { display } => {
                 let screen = wayland::Screen::open(display.as_deref(), title, size)?;
-                Ok((Self::Wayland(screen), None))
+                Ok((Self::Wayland(Box::new(screen)), None))
             }
             Output::X11 { display, transport } => {
                 let connect = || Display::connect(display.as_deref());
@@ -146,7 +147,7 @@ impl Surface {
                 let size = fit(size, bounds, display.format()?);
                 let keys = Keys::open(theirs, title, size)?;
                 let window = Window::new(display, keys.window(), size, *transport, None)?;
-                Ok((Self::Window(window), Some(Input(keys))))
+                Ok((Self::Window(Box::new(window)), Some(Input(keys))))
             }
         }
     }
