@@ -32,7 +32,13 @@ pub(crate) fn twice(
 ) -> anyhow::Result<(Kernel, Vec<String>)> {
     let found = kernel(&guest.kernel.source)?;
     let archive = archive(root, example)?;
-    let machine = Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
+    let machine = Machine {
+        guest,
+        architecture: found.architecture,
+        accelerator: Accelerator::Tcg,
+        cpus: 1,
+        seed: SEED as u32,
+    };
     let boot = || {
         let mut lines = Vec::new();
         let guest = ChoreGuest { kernel: &found, archive: &archive, request, disk: None };
@@ -98,7 +104,10 @@ impl ChoreGuest<'_> {
         machine: &Machine<'_>,
         mut on_line: impl FnMut(String),
     ) -> anyhow::Result<()> {
-        let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
+        let emulator = Emulator::find(
+            &std::env::var_os("PATH").unwrap_or_default(),
+            self.kernel.architecture,
+        )?;
         let directory = tempfile::tempdir()?;
         fs::write(directory.path().join(ARCHIVE_FILE), self.archive)?;
         fs::write(directory.path().join(REQUEST_FILE), self.request)?;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use tactus_guests::STATIC_TARGET;
+use tactus_guests::{STATIC_TARGET, static_target};
+use tactus_model::kernel::Architecture;
 
 use crate::cargo;
 
@@ -26,10 +27,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) fn build(root: &Path) -> anyhow::Result<()> {
     let dist = Dist::new(root)?;
     dist.check_tools()?;
-    let guest = dist.build_guest()?;
-    dist.build_tactus(&guest)?;
+    let guest = dist.build_guest(Architecture::Amd64)?;
+    let arm64_guest = dist.build_guest(Architecture::Arm64)?;
+    dist.build_tactus(&guest, &arm64_guest)?;
     let copyright = copyright::text(root)?;
-    fs::write(dist.built("copyright"), copyright)?;
+    fs::write(dist.built(STATIC_TARGET, "copyright"), copyright)?;
     let package = dist.package()?;
     let archive = dist.archive(&package)?;
     for file in [&package, &archive] {
@@ -67,16 +69,18 @@ impl Dist {
 
     /// Fails now, rather than in the middle of a build, if a tool is missing.
     fn check_tools(&self) -> anyhow::Result<()> {
-        let libraries = output(Command::new("rustc").args([
-            "--print",
-            "target-libdir",
-            "--target",
-            STATIC_TARGET,
-        ]))?;
-        ensure!(
-            Path::new(&libraries).is_dir(),
-            "no Rust target {STATIC_TARGET}; fix: rustup target add {STATIC_TARGET}"
-        );
+        for target in Architecture::ALL.iter().map(|architecture| static_target(*architecture)) {
+            let libraries = output(Command::new("rustc").args([
+                "--print",
+                "target-libdir",
+                "--target",
+                target,
+            ]))?;
+            ensure!(
+                Path::new(&libraries).is_dir(),
+                "no Rust target {target}; fix: rustup target add {target}"
+            );
+        }
         for (tool, package) in
             [("musl-gcc", "musl-tools"), ("dpkg-deb", "dpkg"), ("tar", "tar"), ("xz", "xz-utils")]
         {
@@ -107,27 +111,31 @@ impl Dist {
     }
 
     /// The path of a file that the build yields.
-    fn built(&self, name: &str) -> PathBuf {
-        self.folder.join("build").join(STATIC_TARGET).join("release").join(name)
+    fn built(&self, target: &str, name: &str) -> PathBuf {
+        self.folder.join("build").join(target).join("release").join(name)
     }
 
     /// Builds the program for guests by itself, so that it has only the features that it needs.
-    fn build_guest(&self) -> anyhow::Result<PathBuf> {
+    fn build_guest(&self, architecture: Architecture) -> anyhow::Result<PathBuf> {
+        let target = static_target(architecture);
         run(self
             .cargo()
-            .args(["build", "--release", "--locked", "--target", STATIC_TARGET])
-            .args(["-p", "tactus-guest"]))?;
-        Ok(self.built("tactus-guest"))
+            .args(["build", "--release", "--locked", "--target", target])
+            .args(["-p", "tactus-guest"])
+            // Rust brings a linker for every target, but no C compiler for one.
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld"))?;
+        Ok(self.built(target, "tactus-guest"))
     }
 
-    /// Builds `tactus` with the program for guests in it.
-    fn build_tactus(&self, guest: &Path) -> anyhow::Result<()> {
+    /// Builds `tactus` with the programs for guests in it.
+    fn build_tactus(&self, guest: &Path, arm64_guest: &Path) -> anyhow::Result<()> {
         run(self
             .cargo()
             .args(["build", "--release", "--locked", "--target", STATIC_TARGET])
             .args(["-p", "tactus-cli", "-p", "tactus-guests"])
             .args(["--features", "tactus-guests/embedded-program"])
-            .env("TACTUS_GUEST_PROGRAM", guest))
+            .env("TACTUS_GUEST_PROGRAM", guest)
+            .env("TACTUS_GUEST_PROGRAM_ARM64", arm64_guest))
     }
 
     /// Makes the Debian package, as `crates/cli/Cargo.toml` describes it.

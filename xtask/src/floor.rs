@@ -19,6 +19,7 @@ use tactus_guests::machine::{KERNEL_FILE, bare_machine};
 use tactus_guests::prove;
 use tactus_model::digest::sha256;
 use tactus_model::guest::{DONE, EXACT_LIMITS, Proof, Speed, exit_code};
+use tactus_model::kernel::Architecture;
 use tactus_model::time::Nanos;
 use tactus_report::{TableOptions, format, paragraph};
 
@@ -137,7 +138,8 @@ struct Floor {
 
 /// Builds the executive from `source` or from cargo's package, and measures it.
 fn measure(source: Option<&Path>, speed: Speed, samples: u32) -> anyhow::Result<Floor> {
-    let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
+    let emulator =
+        Emulator::find(&std::env::var_os("PATH").unwrap_or_default(), Architecture::Amd64)?;
     let source = match source {
         Some(directory) => directory.to_owned(),
         None => fetch()?,

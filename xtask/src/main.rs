@@ -13,12 +13,15 @@ mod cyclictest;
 mod dist;
 mod fifo_peers;
 mod floor;
+mod gate_rates;
 mod generated;
 mod gpio;
+mod lab_figures;
 mod peers;
 mod ratio;
 mod rt_faults;
 mod rtkit;
+mod stores;
 mod streams;
 mod timerlat;
 mod tracing_cost;
@@ -79,12 +82,24 @@ usage: cargo xtask CHORE
                       error against due times of the delivery server beside liblo, PortTime and
                       SuperCollider, 5 rounds or as given (root, cc, liblo-dev, libportmidi-dev,
                       supercollider-language)
+  stores              runs stored a second by one writer and by eight, in SQLite and in PostgreSQL
+                      (a minute; postgresql)
+  serve [RUNS]        how soon `tactus serve` answers with a store of 10 000 runs or as given (minutes)
   rtkit [ROUNDS [QUANTUM]]
                       sound beside a client that runs away: rtkit and tactus qosd --rtkit in pairs
                       (root, two CPUs, rtkit, pipewire, dbus-daemon)
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
+  gate-rates KERNEL [SEEDS [OPTION…]]
+                      false alarms of `tactus lab gate` and the plants it finds, by the number of seeds,
+                      from a run of 40 seeds or as given, with these options of `tactus measure` (an hour;
+                      qemu)
+  gate-rates --store FILE
+                      the same from the last run in a store
+  lab-figures KERNEL [PLACE]
+                      run the commands whose figures docs/lab.md and docs/kernel-ci.md contain, or those
+                      whose place there contains PLACE (an hour; qemu)
   gpio [KERNEL]       edges of a simulated GPIO line wake an event thread in a guest: each is served or
                       counted, in deterministic time (minutes)
   floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
@@ -103,6 +118,13 @@ fn main() -> anyhow::Result<ExitCode> {
         ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
+        ["gate-rates", "--store", file] => gate_rates::print(Path::new(file))?,
+        ["gate-rates", kernel] => gate_rates::measure(&repository(), kernel, "40", &[])?,
+        ["gate-rates", kernel, seeds, ref options @ ..] => {
+            gate_rates::measure(&repository(), kernel, seeds, options)?;
+        }
+        ["lab-figures", kernel] => lab_figures::measure(&repository(), kernel, "")?,
+        ["lab-figures", kernel, place] => lab_figures::measure(&repository(), kernel, place)?,
         ["gpio"] => gpio::check(&repository(), None)?,
         ["gpio", kernel] => gpio::check(&repository(), Some(kernel))?,
         ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,
@@ -126,6 +148,9 @@ fn main() -> anyhow::Result<ExitCode> {
         ["streams", seconds] => streams::measure(&repository(), seconds)?,
         ["stream-peers"] => streams::compare(&repository(), "5")?,
         ["stream-peers", rounds] => streams::compare(&repository(), rounds)?,
+        ["stores"] => stores::writers(&repository())?,
+        ["serve"] => stores::site(&repository(), "10000")?,
+        ["serve", runs] => stores::site(&repository(), runs)?,
         ["rtkit"] => rtkit::compare(&repository(), 5, 1024)?,
         ["rtkit", rounds] => rtkit::compare(&repository(), rounds.parse()?, 1024)?,
         ["rtkit", rounds, quantum] => {

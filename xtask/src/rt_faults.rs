@@ -52,7 +52,13 @@ pub(crate) fn in_guests(root: &Path, kernel: &str, seconds: &str) -> anyhow::Res
         let found = chore_guest::kernel(&guest.kernel.source)?;
         let release = found.release.as_deref().unwrap_or("release unknown");
         println!("{release}, {time}, CPUs: {cpus}, {seconds} s of each");
-        let machine = Machine { guest: &guest, accelerator: Accelerator::Tcg, cpus, seed: 1 };
+        let machine = Machine {
+            guest: &guest,
+            architecture: found.architecture,
+            accelerator: Accelerator::Tcg,
+            cpus,
+            seed: 1,
+        };
         let chore =
             ChoreGuest { kernel: &found, archive: &archive, request: "", disk: Some(&disk) };
         let mut failed = None;

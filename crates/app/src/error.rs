@@ -108,8 +108,11 @@ struct Chain<'e>(&'e (dyn StdError + 'static));
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&without_numbers(&self.0.to_string()))?;
-        self.0.source().map_or(Ok(()), |cause| write!(f, ": {}", Chain(cause)))
+        let text = without_numbers(&self.0.to_string());
+        f.write_str(&text)?;
+        let cause = self.0.source().map(|cause| Chain(cause).to_string());
+        // Some errors have their cause in their own text.
+        cause.filter(|cause| !text.ends_with(cause)).map_or(Ok(()), |cause| write!(f, ": {cause}"))
     }
 }
 
@@ -157,6 +160,7 @@ impl From<StoreError> for Error {
             | StoreError::AmbiguousRun { .. }
             | StoreError::NotMeasured { .. }
             | StoreError::IsADirectory { .. }
+            | StoreError::BadUrl { .. }
             | StoreError::Complete(_)
             | StoreError::TurnTaken { .. }
             | StoreError::NotAnExport { .. }
@@ -291,6 +295,14 @@ mod tests {
         let error = error.or_error(ErrorKind::Usage, || "a run".to_owned()).unwrap_err();
         assert_eq!(error.to_string(), "a run: a file: entity not found");
         assert_eq!((error.kind(), error.hint()), (ErrorKind::Usage, Some("make it")));
+    }
+
+    #[test]
+    fn a_cause_that_the_text_contains_is_not_repeated() {
+        let source = Box::new(io::Error::from(io::ErrorKind::NotFound));
+        let text = "cannot read a: entity not found".to_owned();
+        let error = Error::new(ErrorKind::Unavailable, Context { text, source });
+        assert_eq!(error.to_string(), "cannot read a: entity not found");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tactus_model::load::Load;
+use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_observer::{Event, MakeError, Player, PlayerName, make};
 use tactus_synchrony::judgement::{Judgement, NamedPlayer, Plan};
@@ -18,6 +20,9 @@ use crate::{Error, ErrorKind, Result, files};
 /// The prefix of directories with clips.
 const DIRECTORY: &str = "tactus-clips-";
 
+/// The most loads of a judgement: each takes as many turns as playing without any.
+const LOADS_MOST: usize = 16;
+
 /// What is to be judged.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -25,6 +30,10 @@ pub struct Wanted {
     pub players: Vec<Player>,
     /// The clips.
     pub clips: Vec<Clip>,
+    /// The loads beside which they are played, besides no load.
+    pub loads: Vec<Load>,
+    /// The reserve with which players that take one play as well.
+    pub reserve: Option<Capacity>,
     /// How often each player plays each clip.
     pub rounds: u16,
     /// What determines the order of the turns; `None` for a new one.
@@ -49,17 +58,19 @@ pub struct Prepared {
 /// Finds the players and makes the clips. `progress` gets the frames so far and those of all clips.
 ///
 /// # Errors
-/// A player is not installed, a clip cannot be made, or `is_over` ended it.
+/// A player is not installed or none takes the reserve, there are too many loads, a clip cannot be
+/// made, or `is_over` ended it.
 pub fn prepare(
     wanted: Wanted,
     is_over: &AtomicBool,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<Prepared> {
-    let Wanted { players, clips, rounds, seed, quantum, look } = wanted;
+    let Wanted { players, clips, loads, reserve, rounds, seed, quantum, look } = wanted;
     let clips: Result<Vec<Clip>> =
         clips.into_iter().map(|clip| clip.checked().map_err(Error::usage)).collect();
     let clips = clips?;
-    let (players, named) = installed(players)?;
+    let loads = with_idle(loads)?;
+    let (players, named) = with_reserve(installed(players)?, reserve)?;
     let folder = folder()?;
     let of = clips.iter().map(Clip::frames).sum();
     let mut before = 0;
@@ -76,7 +87,7 @@ pub fn prepare(
         before += clip.frames();
     }
     let seed = seed.unwrap_or_else(new_seed);
-    let plan = Plan { players: named, clips, rounds, seed, quantum, look };
+    let plan = Plan { players: named, clips, loads, rounds, seed, quantum, look };
     Ok(Prepared { plan, players, files, _folder: folder })
 }
 
@@ -110,13 +121,48 @@ fn folder() -> Result<OwnedDirectory> {
         .map_err(|error| Error::new(ErrorKind::Unavailable, error))
 }
 
+/// No load, and each of these once.
+fn with_idle(loads: Vec<Load>) -> Result<Vec<Load>> {
+    let mut all = vec![Load::IDLE];
+    for load in loads {
+        if !all.contains(&load) {
+            all.push(load);
+        }
+    }
+    match all.len() - 1 {
+        0..=LOADS_MOST => Ok(all),
+        count => Err(Error::usage(format!("{count} loads; at most {LOADS_MOST} are possible"))),
+    }
+}
+
+/// Players with their names.
+type Named = (Vec<Player>, Vec<NamedPlayer>);
+
+/// The players, and after each that takes a reserve the same with the reserve.
+fn with_reserve((players, named): Named, reserve: Option<Capacity>) -> Result<Named> {
+    if reserve.is_some() && !players.iter().any(Player::takes_reserve) {
+        let error = Error::usage("none of the players takes a reserve");
+        return Err(error.with_hint(format!("--player {} does", PlayerName::Tactus)));
+    }
+    let sides = players.into_iter().zip(named).flat_map(|(player, named)| {
+        let reserved = reserve.filter(|_| player.takes_reserve()).map(|capacity| {
+            (player.clone(), NamedPlayer { reserve: Some(capacity), ..named.clone() })
+        });
+        [(player, named)].into_iter().chain(reserved)
+    });
+    Ok(sides.unzip())
+}
+
 /// The players with their versions.
-fn installed(players: Vec<Player>) -> Result<(Vec<Player>, Vec<NamedPlayer>)> {
+fn installed(players: Vec<Player>) -> Result<Named> {
     if players.is_empty() {
         let known = PlayerName::ALL.into_iter();
         let found = known.filter_map(|name| Some((Player::Known(name), name.version()?)));
         return Ok(found
-            .map(|(player, version)| (player.clone(), NamedPlayer { name: player.name(), version }))
+            .map(|(player, version)| {
+                let name = player.name();
+                (player, NamedPlayer { name, version, reserve: None })
+            })
             .unzip());
     }
     let mut named = Vec::new();
@@ -129,7 +175,7 @@ fn installed(players: Vec<Player>) -> Result<(Vec<Player>, Vec<NamedPlayer>)> {
             })?,
             Player::Command(_) => String::new(),
         };
-        named.push(NamedPlayer { name: player.name(), version });
+        named.push(NamedPlayer { name: player.name(), version, reserve: None });
     }
     Ok((players, named))
 }

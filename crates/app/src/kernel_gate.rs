@@ -10,7 +10,6 @@ use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::kernel::GuestKernel;
 use tactus_model::run::{Run, RunStatus};
-use tactus_model::time::Nanos;
 use tactus_store::Store;
 
 use crate::measure::{self, CarriedOut, GuestSettings, Listener};
@@ -74,12 +73,11 @@ pub fn measure(
     places: &Places,
     store: &mut Store,
     plan: &Plan,
-    limit: Option<Nanos>,
+    guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<Run> {
-    let guests = GuestSettings { limit, ..GuestSettings::default() };
     let mut listener = UpToFailure { listener, stopper: None };
-    let CarriedOut { run, status } = measure::new_run(places, store, plan, &guests, &mut listener)?;
+    let CarriedOut { run, status } = measure::new_run(places, store, plan, guests, &mut listener)?;
     let run = store.load(&run)?;
     if status == RunStatus::Interrupted && run.failures.is_empty() {
         let id = &run.header.id;

@@ -13,6 +13,7 @@
 
 pub mod accounts;
 pub mod admit;
+pub mod bisect;
 pub mod catalogue;
 pub mod compare;
 pub mod costs;
@@ -23,11 +24,13 @@ pub mod export;
 pub mod files;
 pub mod flight;
 pub mod gate;
+mod guest_program;
 pub mod import;
 pub mod jobs;
 pub mod judge;
 pub mod kernel_gate;
 pub mod kernels;
+pub mod lab_setup;
 pub mod lint;
 pub mod measure;
 pub mod model;

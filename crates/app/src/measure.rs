@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
-use tactus_guests::Guests;
+use tactus_guests::{GuestError, Guests};
 use tactus_judge::verdict::{ChangedFact, other_machine};
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
@@ -12,16 +13,19 @@ use tactus_lab::host::Host;
 use tactus_lab::target::Stopper;
 use tactus_lab::targets::Targets;
 use tactus_model::address::Address;
+use tactus_model::bytes::Bytes;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::Plan;
 use tactus_model::facts::MachineFacts;
-use tactus_model::guest::GuestTime;
+use tactus_model::guest::{Guest, GuestTime};
+use tactus_model::kernel::Architecture;
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_store::Store;
+use tactus_sys::memory;
 
 use crate::places::{BuildListener, facts};
-use crate::{Error, ErrorKind, Places, Result};
+use crate::{Error, ErrorKind, Places, Result, guest_program};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -34,6 +38,9 @@ pub struct GuestSettings {
     pub limit: Option<Nanos>,
     /// How many separately booted machines must agree in deterministic time.
     pub proofs: Option<usize>,
+    /// How many machines run at a time in deterministic time; by default one for each CPU, as far
+    /// as memory allows.
+    pub jobs: Option<usize>,
 }
 
 /// Follows a run.
@@ -72,10 +79,10 @@ pub fn new_run(
     guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
-    let targets = targets(places, &plan.cells, guests, listener)?;
+    let (targets, jobs) = targets(places, &plan.cells, guests, listener)?;
     let now = tactus_sys::clock::now::<Realtime>();
     let run = store.create_run(plan, &facts(), VERSION, now, places.command.as_deref())?;
-    carry_out(store, run, targets, listener)
+    carry_out(store, run, targets, jobs, listener)
 }
 
 /// Measures the remaining turns of an interrupted run, and failed turns again.
@@ -91,8 +98,8 @@ pub fn continue_run(
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
     let run = unfinished(store, address.whole_run()?)?;
-    let targets = targets(places, &store.header(&run)?.plan.cells, guests, listener)?;
-    carry_out(store, run, targets, listener)
+    let (targets, jobs) = targets(places, &store.header(&run)?.plan.cells, guests, listener)?;
+    carry_out(store, run, targets, jobs, listener)
 }
 
 /// Requires that a run is complete.
@@ -176,27 +183,69 @@ fn require_this_machine(header: &RunHeader, now: &MachineFacts) -> Result<()> {
     Err(Error::new(ErrorKind::Unavailable, format!("cannot continue: {reason}")).with_hint(hint))
 }
 
-/// Prepares the targets of `cells`.
+/// The memory that a guest may take on the host, beside other programs.
+const OF_A_MACHINE: Bytes = Bytes::new(1 << 30);
+
+/// How many machines may run at a time.
+///
+/// In deterministic time the host has no effect on figures, so machines share all CPUs. All other
+/// cells are measured one after another, since they would disturb each other.
+fn jobs(cells: &[Cell], wanted: Option<usize>) -> Result<usize> {
+    let is_exact = |cell: &Cell| cell.target.guest().is_some_and(|guest| guest.time.is_exact());
+    match (cells.iter().all(is_exact), wanted) {
+        (true, Some(wanted)) => Ok(wanted),
+        (true, None) => {
+            let cpus = thread::available_parallelism().map_or(1, |count| count.get());
+            let fit = memory::available().map_or(cpus, |available| {
+                usize::try_from(available.get() / OF_A_MACHINE.get()).unwrap_or(cpus)
+            });
+            Ok(cpus.min(fit).max(1))
+        }
+        (false, None | Some(1)) => Ok(1),
+        (false, Some(wanted)) => Err(Error::usage(format!(
+            "`--jobs {wanted}` needs deterministic time: cells on this machine and guests in wall time \
+             would disturb each other"
+        ))
+        .with_hint("leave out --jobs, or measure guests with --exact")),
+    }
+}
+
+/// Prepares the targets of `cells`; also returns how many machines may run at a time.
 pub(crate) fn targets(
     places: &Places,
     cells: &[Cell],
     settings: &GuestSettings,
     listener: &dyn Listener,
-) -> Result<Targets> {
+) -> Result<(Targets, usize)> {
+    let jobs = jobs(cells, settings.jobs)?;
     let host = Host::new(places.executable()?.to_owned(), &["internal", "cell"]);
-    let mut wanted = cells.iter().filter_map(|cell| cell.target.guest()).peekable();
-    if wanted.peek().is_none() {
-        return Ok(Targets { host, guests: None });
+    let wanted: Vec<&Guest> = cells.iter().filter_map(|cell| cell.target.guest()).collect();
+    if wanted.is_empty() {
+        return Ok((Targets { host, guests: None }, 1));
     }
     // Cells on this machine do the same, and more.
     tactus_sys::tracefs::remove_stale_instances(Path::new("/"));
     let kernels = places.kernels(listener.building())?;
     let limit = settings.limit.map(Duration::from);
-    let mut guests = Guests::prepare(places.guests()?, &kernels, limit, wanted)?;
+    let prepare = || -> Result<_> {
+        Ok(Guests::prepare(places.guests()?, &kernels, limit, wanted.iter().copied()))
+    };
+    let mut prepared = prepare()?;
+    // Each failure is of another architecture.
+    for _ in Architecture::ALL {
+        let (Err(GuestError::NoProgram { architecture, .. }), Some(source)) =
+            (&prepared, guest_program::source(places))
+        else {
+            break;
+        };
+        guest_program::build(&source, places, *architecture, &listener.building())?;
+        prepared = prepare()?;
+    }
+    let mut guests = prepared?.with_jobs(jobs);
     if let Some(proofs) = settings.proofs {
         guests.proofs = proofs;
     }
-    Ok(Targets { host, guests: Some(guests) })
+    Ok((Targets { host, guests: Some(guests) }, jobs))
 }
 
 /// Measures the remaining turns of a run.
@@ -204,13 +253,19 @@ fn carry_out(
     store: &mut Store,
     run: RunId,
     mut targets: Targets,
+    jobs: usize,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
     let longest = store.header(&run)?.plan.cells.iter().map(Cell::length).max();
-    // The target of the guests has its own limit, which ends first and gives a better reason.
-    let guests = targets.guests.as_ref().map(|guests| guests.limit(longest.unwrap_or(Nanos::ZERO)));
+    // The target of the guests has its own limit for each machine, which ends first and gives a
+    // better reason. A machine may have to wait for those of all turns that began before.
+    let guests = targets.guests.as_ref().map(|guests| {
+        let machines = u32::try_from(guests.proofs.saturating_mul(jobs)).unwrap_or(u32::MAX);
+        guests.limit(longest.unwrap_or(Nanos::ZERO)).saturating_mul(machines)
+    });
     let mut engine = Engine::new(store, &mut targets, &facts);
-    engine.patience += guests.unwrap_or_default();
+    engine.patience = engine.patience.saturating_add(guests.unwrap_or_default());
+    engine.turns_at_a_time = jobs;
     listener.begins(&engine.stopper())?;
     let status = engine.carry_out(&run, &mut |event| listener.on_event(&event)).map_err(|error| {
         let hint = format!(

@@ -8,7 +8,7 @@ use tactus_kernels::{BuildEvent, Kernels};
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::shell_word;
 use tactus_model::run::RunId;
-use tactus_store::{Store, StoreError};
+use tactus_store::{Location, Store, StoreError, without_passwords};
 
 use crate::{Error, ErrorKind, Result, files};
 
@@ -18,11 +18,16 @@ use crate::{Error, ErrorKind, Result, files};
 /// A missing place is an error only if it is needed.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The file of the results database.
-    pub store: Option<PathBuf>,
+    /// The results database: a path, or the URL of a server.
+    pub store: Option<OsString>,
     /// Whether the directory of that file must exist, because a person named the file. Otherwise
     /// it is created.
     pub store_is_named: bool,
+    /// The password for a server whose URL has none.
+    pub server_password: Option<String>,
+    /// The directory of pages and logs, if the results database is on a server. They are beside a
+    /// file.
+    pub data: Option<PathBuf>,
     /// The directory of fetched and built kernels.
     pub kernels: Option<PathBuf>,
     /// The `tactus` program, which is started again for each measurement.
@@ -49,11 +54,22 @@ impl Places {
     pub fn of_process() -> Self {
         let places =
             Self::of_environment(|name| std::env::var_os(name), std::env::current_exe().ok());
-        Self { command: Some(command_line(std::env::args_os().skip(1))), ..places }
+        // The command line is exported with runs.
+        let command = without_passwords(&command_line(std::env::args_os().skip(1)));
+        Self { command: Some(command), ..places }
+    }
+
+    /// The same places with the results database that a person named, if any.
+    #[must_use]
+    pub fn with_store(self, named: Option<OsString>) -> Self {
+        match named {
+            Some(store) => Self { store: Some(store), store_is_named: true, ..self },
+            None => self,
+        }
     }
 
     /// The places from the environment of `lookup`: `TACTUS_STORE` or `XDG_DATA_HOME`,
-    /// `XDG_CACHE_HOME`, `HOME`, `TACTUS_GUEST`, `PATH`.
+    /// `XDG_CACHE_HOME`, `HOME`, `PGPASSWORD`, `TACTUS_GUEST`, `PATH`.
     pub fn of_environment(
         lookup: impl Fn(&str) -> Option<OsString>,
         executable: Option<PathBuf>,
@@ -62,8 +78,14 @@ impl Places {
             |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")));
         Self {
-            store: tactus_store::default_path(&lookup).ok(),
+            store: tactus_store::default_path(&lookup).ok().map(PathBuf::into_os_string),
             store_is_named: lookup("TACTUS_STORE").is_some_and(|path| !path.is_empty()),
+            server_password: lookup("PGPASSWORD").and_then(|password| password.into_string().ok()),
+            data: tactus_store::default_path(|name| {
+                lookup(name).filter(|_| name != "TACTUS_STORE")
+            })
+            .ok()
+            .and_then(|file| Some(file.parent()?.to_owned())),
             kernels: cache.map(|cache| cache.join("tactus/kernels")),
             executable,
             guest_program: lookup("TACTUS_GUEST"),
@@ -78,7 +100,7 @@ impl Places {
     /// It has no place, cannot be written, is damaged, or is not a store; or the directory of a
     /// store that a person named does not exist.
     pub fn open_store(&self) -> Result<Store> {
-        Ok(Store::open(self.store_to_write()?)?)
+        Ok(self.store_to_write()?.open()?)
     }
 
     /// Opens the store for reading; without a file it is empty.
@@ -86,7 +108,7 @@ impl Places {
     /// # Errors
     /// It has no place, cannot be read, is damaged, or is not a store.
     pub fn open_store_to_read(&self) -> Result<Store> {
-        Ok(Store::open_to_read(self.store()?)?)
+        Ok(self.store()?.open_to_read()?)
     }
 
     /// Opens the store for deleting runs, also on a full disk.
@@ -94,7 +116,7 @@ impl Places {
     /// # Errors
     /// As [`Places::open_store`].
     pub fn open_store_to_delete(&self) -> Result<Store> {
-        Ok(Store::open_to_delete(self.store_to_write()?)?)
+        Ok(self.store_to_write()?.open_to_delete()?)
     }
 
     /// The default file of a run's page: in `reports/` beside the store.
@@ -102,7 +124,7 @@ impl Places {
     /// # Errors
     /// The store has no place.
     pub fn page(&self, run: &RunId) -> Result<PathBuf> {
-        let directory = self.store()?.parent().unwrap_or(Path::new("."));
+        let directory = self.beside_store()?;
         // The name of a run is a file name; that of a cell would be cut by a browser at its `#`.
         let name = run.as_str().replace('#', "-cell-");
         Ok(directory.join("reports").join(format!("{name}.html")))
@@ -115,6 +137,14 @@ impl Places {
     pub fn kernels(&self, listener: BuildListener) -> Result<Kernels> {
         let kernels = Kernels::new("/boot", self.kernel_directory()?);
         Ok(kernels.building_with(self.search_path.clone()).with_listener(listener))
+    }
+
+    /// The directory of bisections: worktrees, objects, images and verdicts.
+    ///
+    /// # Errors
+    /// It has no place.
+    pub fn bisections(&self) -> Result<PathBuf> {
+        Ok(self.kernel_directory()?.join("bisections"))
     }
 
     pub(crate) fn kernel_directory(&self) -> Result<&Path> {
@@ -135,20 +165,29 @@ impl Places {
             executable: self.executable()?.to_owned(),
             program: self.guest_program.clone(),
             search_path: self.search_path.clone(),
-            consoles: self.store()?.with_file_name("consoles"),
+            consoles: self.beside_store()?.join("consoles"),
         })
     }
 
-    fn store_to_write(&self) -> Result<&Path> {
-        let path = self.store()?;
-        if self.store_is_named {
+    fn store_to_write(&self) -> Result<Location> {
+        let location = self.store()?;
+        if let (Location::File(path), true) = (&location, self.store_is_named) {
             files::require_directory(path)?;
         }
-        Ok(path)
+        Ok(location)
     }
 
-    fn store(&self) -> Result<&Path> {
-        Ok(self.store.as_deref().ok_or(StoreError::NoPlace)?)
+    fn store(&self) -> Result<Location> {
+        let name = self.store.as_deref().ok_or(StoreError::NoPlace)?;
+        Ok(Location::named(name, self.server_password.as_deref())?)
+    }
+
+    /// The directory of pages and logs.
+    fn beside_store(&self) -> Result<PathBuf> {
+        match self.store()? {
+            Location::File(path) => Ok(path.parent().unwrap_or(Path::new(".")).to_owned()),
+            Location::Server(_) => Ok(self.data.clone().ok_or(StoreError::NoPlace)?),
+        }
     }
 }
 
@@ -173,6 +212,14 @@ mod tests {
             places.page(&RunId::new("quick")).unwrap(),
             Path::new("/home/ann/.local/share/tactus/reports/quick.html")
         );
+        let shared =
+            Places { store: None, ..places }.with_store(Some("postgresql://lab/db".into()));
+        assert_eq!(
+            shared.page(&RunId::new("quick")).unwrap(),
+            Path::new("/home/ann/.local/share/tactus/reports/quick.html")
+        );
+        let wrong = shared.with_store(Some("mysql://lab/db".into())).open_store().unwrap_err();
+        assert_eq!(wrong.kind(), ErrorKind::Usage, "{wrong}");
         let nowhere = Places::of_environment(|_| None, None);
         for error in [
             nowhere.open_store().unwrap_err(),

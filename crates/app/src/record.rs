@@ -30,6 +30,9 @@ pub struct Wanted {
     pub source: Source,
     /// The events with call chains.
     pub call_chains: CallChains,
+    /// Whether this process is itself what is recorded: then only the threads that record are
+    /// observers, not the whole process.
+    pub is_the_recorded: bool,
 }
 
 /// A recording in a file.
@@ -94,7 +97,10 @@ impl Wanted {
         files::check_recording(&self.path())?;
         self.also.iter().try_for_each(|(_, path)| files::check(path))?;
         let (source, call_chains) = (self.source, self.call_chains);
-        let observers = Observers::of_processes([std::process::id()]);
+        let observers = match self.is_the_recorded {
+            true => Observers::default(),
+            false => Observers::of_processes([std::process::id()]),
+        };
         Ok(Options { source, call_chains, keep, observers, ..Options::default() })
     }
 

@@ -95,7 +95,8 @@ impl Study {
         }
         let mut plans: Vec<PartsPlan> = Vec::new();
         let in_guests = !wanted.kernels.is_empty();
-        let is_measured = |number: &&usize| !(in_guests && self.paper.parts[**number].pipeline);
+        let is_measured =
+            |number: &&usize| !in_guests || self.paper.parts[**number].runs_in_guests();
         for &number in self.parts.iter().filter(is_measured) {
             let seed = wanted.seed.unwrap_or_else(new_seed);
             let part = &self.paper.parts[number];
@@ -107,7 +108,7 @@ impl Study {
             }
         }
         if plans.is_empty() {
-            return Err(Error::usage("pipelines are measured on this machine only")
+            return Err(Error::usage("pipelines and players are measured on this machine only")
                 .with_hint("leave out --kernel"));
         }
         Ok(plans)
@@ -345,6 +346,30 @@ mod tests {
         assert_eq!(names(&parts, &["debian-cloud"]).unwrap(), ["papers/display"]);
         let error = names(&parts[1..], &["debian-cloud"]).unwrap_err();
         assert_eq!(error.hint(), Some("leave out --kernel"));
+    }
+
+    #[test]
+    fn the_experiment_of_a_part_measures_what_its_pipelines_need_under_their_conditions() {
+        let mut count = 0;
+        for paper in papers().unwrap() {
+            for part in paper.parts.iter().filter(|part| !part.predicts.is_empty()) {
+                for full in [false, true] {
+                    let cells =
+                        planned(part, &Wanted { full, ..Wanted::default() }, 0).unwrap().cells;
+                    for name in part.predicts.values() {
+                        let graph = model::pipeline(name).unwrap();
+                        let graph = graph.graph(&Layer::default()).unwrap();
+                        for needed in 0..graph.cells.len() {
+                            let source = graph.source(needed, &cells);
+                            let found = source.map(|source| source.differences);
+                            assert_eq!(found, Some(Vec::new()), "{name} {needed}");
+                            count += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(count > 0);
     }
 
     #[test]

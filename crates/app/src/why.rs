@@ -2,15 +2,15 @@
 //!
 //! A flight recorder keeps the last seconds. Beside it, a thread follows the recording, finds the
 //! periodic threads among those of the chosen processes and explains each late job as soon as its
-//! causes are known.
+//! causes are known. A program that plays in this process reports its jobs itself ([`reported`]).
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-use tactus_explain::jobs::{JobExplainer, Jobs, LateJob};
-use tactus_model::recording::{EventSource, Item, ThreadId};
+use tactus_explain::jobs::{JobExplainer, Jobs, LateJob, ReportedJob};
+use tactus_model::recording::{Dictionary, EventSource, Item, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
 use tactus_record::live::{Control, LiveSource, RecordError, RecordEvent, Recorder, Stopper};
@@ -85,6 +85,34 @@ pub fn why(
     target: &Target,
     question: &Question,
     control: &Control,
+    on_event: impl FnMut(RecordEvent),
+    on_news: impl FnMut(News<'_>),
+) -> Result<Answer> {
+    answer(wanted, (target, None), question, control, on_event, on_news)
+}
+
+/// Like [`why`], for jobs that this process reports ([`ReportedJob`]), until `control` stops the
+/// recording. The threads of `question` do not matter.
+///
+/// # Errors
+/// Those of [`why`].
+pub fn reported(
+    wanted: &Wanted,
+    jobs: Receiver<ReportedJob>,
+    question: &Question,
+    control: &Control,
+    on_event: impl FnMut(RecordEvent),
+    on_news: impl FnMut(News<'_>),
+) -> Result<Answer> {
+    let nobody = Target::default();
+    answer(wanted, (&nobody, Some(jobs)), question, control, on_event, on_news)
+}
+
+fn answer(
+    wanted: &Wanted,
+    (target, reports): (&Target, Option<Receiver<ReportedJob>>),
+    question: &Question,
+    control: &Control,
     mut on_event: impl FnMut(RecordEvent),
     on_news: impl FnMut(News<'_>),
 ) -> Result<Answer> {
@@ -101,7 +129,8 @@ pub fn why(
     let command = Arc::new(OnceLock::new());
     let watched = target.watched(&question.threads, command.clone())?;
     let (late, lates) = sync_channel(WAITING);
-    let watch = Watch { watched, question: question.clone(), late, stopper: control.stopper() };
+    let (question_asked, stopper) = (question.clone(), control.stopper());
+    let watch = Watch { watched, reports, question: question_asked, late, stopper };
     let mut saving = Saving {
         path: wanted.path(),
         lates,
@@ -177,6 +206,8 @@ impl Answer {
 /// Follows a recording and explains late jobs.
 struct Watch {
     watched: Watched,
+    /// The jobs that this process reports, if it does.
+    reports: Option<Receiver<ReportedJob>>,
     question: Question,
     late: SyncSender<LateJob>,
     stopper: Stopper,
@@ -186,7 +217,11 @@ impl Watch {
     fn run(mut self, mut source: LiveSource) -> Result<(Jobs, Watched)> {
         // Explaining is not urgent: the drainer, not this thread, keeps events from being lost.
         source.in_background();
-        let mut explainer = JobExplainer::learning(source.about(), self.question.options());
+        let (about, options) = (source.about(), self.question.options());
+        let mut explainer = match self.reports {
+            Some(_) => JobExplainer::reported(about, options),
+            None => JobExplainer::learning(about, options),
+        };
         self.watched.began();
         let mut over = false;
         while let Some(item) = source.next_item().or_internal()? {
@@ -194,12 +229,13 @@ impl Watch {
                 explainer.leave_open();
                 break;
             }
+            self.take_reports(&mut explainer, source.dictionary());
             match item {
                 Item::Lost(lost) => explainer.lost(&lost),
                 Item::Event(event) => {
                     self.watched.follow(&event, source.dictionary());
                     let wanted = |thread, name: &str, priority| {
-                        self.watched.includes(thread, name, priority)
+                        self.reports.is_none() && self.watched.includes(thread, name, priority)
                     };
                     explainer.event(&event, source.dictionary(), wanted);
                 }
@@ -214,7 +250,14 @@ impl Watch {
                 }
             }
         }
+        self.take_reports(&mut explainer, source.dictionary());
         Ok((explainer.finish(source.dictionary()), self.watched))
+    }
+
+    fn take_reports(&self, explainer: &mut JobExplainer, names: &Dictionary) {
+        for job in self.reports.iter().flat_map(Receiver::try_iter) {
+            explainer.report(job, names);
+        }
     }
 }
 

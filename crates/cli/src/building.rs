@@ -43,7 +43,9 @@ impl Building {
             let _ = write_line(event);
         }
         match event {
-            BuildEvent::Compiling { objects, of, .. } | BuildEvent::Waiting { objects, of, .. }
+            BuildEvent::Compiling { objects, of, .. }
+            | BuildEvent::Waiting { objects, of, .. }
+            | BuildEvent::Program { packages: objects, of, .. }
                 if self.terminal =>
             {
                 self.bar.set_length(*of);
@@ -53,7 +55,7 @@ impl Building {
             _ if is_news => self.line(&text(event)),
             _ => {}
         }
-        if matches!(event, BuildEvent::Built { .. }) {
+        if matches!(event, BuildEvent::Built { .. } | BuildEvent::ProgramBuilt { .. }) {
             self.bar.finish_and_clear();
         }
     }
@@ -61,7 +63,9 @@ impl Building {
     /// Whether an event adds to the earlier ones if each is a line.
     fn is_news(&self, event: &BuildEvent<'_>) -> bool {
         let tenth = match event {
-            BuildEvent::Compiling { objects, of, .. } | BuildEvent::Waiting { objects, of, .. } => {
+            BuildEvent::Compiling { objects, of, .. }
+            | BuildEvent::Waiting { objects, of, .. }
+            | BuildEvent::Program { packages: objects, of, .. } => {
                 Some(objects * 10 / (*of).max(1))
             }
             _ => None,
@@ -81,7 +85,13 @@ fn text(event: &BuildEvent<'_>) -> String {
     let span = |seconds: u64| format::span(Nanos::from_secs(seconds));
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     match event {
-        BuildEvent::Fetching { package } => format!("fetching {package}, about 150 MB"),
+        BuildEvent::Fetching { package, bytes: None } => format!("fetching {package}"),
+        BuildEvent::Fetching { package, bytes: Some(bytes) } => {
+            format!("fetching {package}, {}", megabytes(*bytes))
+        }
+        BuildEvent::FetchingLists { architecture } => {
+            format!("fetching the lists of Debian's packages for {architecture}, about 14 MB")
+        }
         BuildEvent::Unpacking { version } => {
             format!("unpacking and patching Linux {version}, 1.7 GB")
         }
@@ -92,6 +102,18 @@ fn text(event: &BuildEvent<'_>) -> String {
             let left = seconds_left.map(|left| format!(", {} left", span(left)));
             format!("{kernel}: {objects} of about {of} objects{}", left.unwrap_or_default())
         }
+        BuildEvent::Program { architecture, packages, of, seconds_left } => {
+            let left = seconds_left.map(|left| format!(", about {} left", span(left)));
+            format!(
+                "building the program that runs in guests for {architecture}: {packages} of {of} \
+                 packages{}",
+                left.unwrap_or_default()
+            )
+        }
+        BuildEvent::ProgramBuilt { architecture, seconds } => format!(
+            "the program that runs in guests for {architecture} is built: {}",
+            span(*seconds)
+        ),
         BuildEvent::Built { kernel, seconds, compiled, image_bytes, freed_bytes, .. } => format!(
             "{kernel}: built: {compiled} objects in {}, image {}; removed {} of object files",
             span(*seconds),
@@ -103,6 +125,8 @@ fn text(event: &BuildEvent<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::kernel::Architecture;
+
     use super::*;
 
     fn compiling(objects: u64) -> BuildEvent<'static> {
@@ -129,7 +153,18 @@ mod tests {
             freed_bytes: 176_000_000,
         };
         let waiting = BuildEvent::Waiting { kernel: "built", objects: 10, of: 846 };
+        let program = BuildEvent::Program {
+            architecture: Architecture::Arm64,
+            packages: 30,
+            of: 60,
+            seconds_left: Some(40),
+        };
         for (event, expected) in [
+            (
+                program,
+                "building the program that runs in guests for arm64: 30 of 60 packages, about 40 s \
+                 left",
+            ),
             (waiting, "built: another process is building it, 10 of about 846 objects"),
             (compiling(423), "built: 423 of about 846 objects, 2 min 5 s left"),
             (

@@ -28,6 +28,7 @@ mod record;
 mod report;
 mod reproduce;
 mod reserve;
+mod serve;
 mod show;
 mod streamd;
 mod streams;
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Export(export::ExportArguments),
     Import(import::ImportArguments),
     Delete(delete::DeleteArguments),
+    Serve(serve::ServeArguments),
     Completions(completions::CompletionsArguments),
     #[command(hide = true)]
     Internal(internal::InternalArguments),
@@ -112,6 +114,7 @@ impl Command {
             | Self::Export(_)
             | Self::Import(_)
             | Self::Delete(_)
+            | Self::Serve(_)
             | Self::Costs(_)
             | Self::Model(_)
             | Self::Completions(_) => false,
@@ -151,6 +154,7 @@ impl Command {
             Self::Export(arguments) => export::run(&arguments, places),
             Self::Import(arguments) => import::run(&arguments, places),
             Self::Delete(arguments) => delete::run(&arguments, places),
+            Self::Serve(arguments) => serve::run(&arguments, places),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Internal(arguments) => internal::run(&arguments),
         }

@@ -30,6 +30,26 @@ pub(crate) struct GuestOptions {
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
     #[arg(long, value_name = "DURATION", help_heading = HEADING, value_parser = positive)]
     guest_limit: Option<Nanos>,
+    #[command(flatten)]
+    jobs: JobsOption,
+}
+
+/// How many machines run at a time.
+#[derive(Args)]
+pub(crate) struct JobsOption {
+    /// In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = whole(1..=MOST_JOBS))]
+    jobs: Option<u16>,
+}
+
+/// The most guests at a time: each takes up to 1 GiB.
+const MOST_JOBS: u16 = 1024;
+
+impl JobsOption {
+    /// The number of machines that run at a time, if it was given.
+    pub(crate) fn jobs(&self) -> Option<usize> {
+        self.jobs.map(usize::from)
+    }
 }
 
 impl GuestOptions {
@@ -37,12 +57,17 @@ impl GuestOptions {
     pub(crate) fn settings(&self) -> CommandResult<GuestSettings> {
         let time = self.exact.then_some(GuestTime::Exact(speed(self.mips)?));
         let proofs = Some(usize::from(self.proofs));
-        Ok(GuestSettings { time, limit: self.guest_limit, proofs })
+        let jobs = self.jobs.jobs();
+        Ok(GuestSettings { time, limit: self.guest_limit, proofs, jobs })
     }
 
     /// Requires that no option was given without guests that it applies to.
     pub(crate) fn require_guests(&self, there_are: bool) -> CommandResult {
-        let given = [("--exact", self.exact), ("--guest-limit", self.guest_limit.is_some())];
+        let given = [
+            ("--exact", self.exact),
+            ("--guest-limit", self.guest_limit.is_some()),
+            ("--jobs", self.jobs.jobs().is_some()),
+        ];
         match given.iter().find(|(_, is_given)| *is_given && !there_are) {
             None => Ok(()),
             Some((option, _)) => {

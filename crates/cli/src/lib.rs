@@ -25,6 +25,7 @@ mod terminal;
 mod usage;
 mod values;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser};
@@ -50,6 +51,9 @@ struct Arguments {
         hide_possible_values = true
     )]
     color: ColorChoice,
+    /// Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]
+    #[arg(long, value_name = "STORE", global = true)]
+    store: Option<OsString>,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,7 +77,7 @@ pub fn main() -> ExitCode {
     {
         return CommandError::confinement(refused).report();
     }
-    match arguments.command.run(&Places::of_process()) {
+    match arguments.command.run(&Places::of_process().with_store(arguments.store)) {
         Ok(()) => signals::exit_code().map_or(ExitCode::SUCCESS, ExitCode::from),
         Err(error) => error.report(),
     }

@@ -14,14 +14,21 @@ pub const EXIT_CODES: [(&str, &str); 9] = [
 ];
 
 /// Environment variables and their effects.
-pub const ENVIRONMENT: [(&str, &str); 6] = [
-    ("TACTUS_STORE", "File of the results database; its directory must exist."),
+pub const ENVIRONMENT: [(&str, &str); 7] = [
+    (
+        "TACTUS_STORE",
+        "Results database without --store: a file, whose directory must exist, or the URL of a PostgreSQL database.",
+    ),
+    ("PGPASSWORD", "Password for a PostgreSQL database whose URL has none."),
     (
         "XDG_DATA_HOME",
         "Directory of the results database without TACTUS_STORE [default: ~/.local/share].",
     ),
     ("XDG_CACHE_HOME", "Directory of fetched and built kernels [default: ~/.cache]."),
-    ("TACTUS_GUEST", "Program that runs in guest kernels [default: tactus-guest beside tactus]."),
+    (
+        "TACTUS_GUEST",
+        "Program that runs in guest kernels [default: the one in tactus, beside it, or built from its source].",
+    ),
     ("NO_COLOR", "If set and not empty, nothing is coloured, except with --color always."),
     ("PATH", "Directories of programs that loads, builds and guests start."),
 ];

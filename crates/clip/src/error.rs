@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why a clip does not play.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,22 @@ pub enum ClipError {
         /// Its height in pixels.
         height: u32,
     },
+    /// The format can name other files.
+    #[error("{}: the format {format} is not read: it can name other files or devices", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// ffmpeg's name of the format.
+        format: String,
+    },
+    /// The decoder delivers nothing, e.g. because it was stopped.
+    #[error("the decoder of the {kind} has delivered nothing for {} s", most.as_secs())]
+    Silent {
+        /// `picture`, `sound` or `file`.
+        kind: &'static str,
+        /// How long it was awaited.
+        most: Duration,
+    },
     /// The decoder has ended before its time.
     #[error("the decoder of the {kind} has ended: {reason}")]
     Decoder {
@@ -73,6 +90,9 @@ impl ClipError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled(_) => Some("apt-get install ffmpeg"),
+            Self::Format { .. } => {
+                Some("make a file of its own of it: ffmpeg -i IN -c copy OUT.mkv")
+            }
             _ => None,
         }
     }

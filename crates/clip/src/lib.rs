@@ -1,7 +1,7 @@
 //! Clips: what a file contains, and its decoder.
 //!
 //! ffmpeg decodes, as a process of its own: with limits on its memory, CPU time and files, without
-//! network, and without access to the terminal. It ends with the thread that started it. Frames come
+//! network, without access to the terminal, and without formats that name other files. It ends with the thread that started it. Frames come
 //! through a pipe, their time stamps through another one; sound comes as samples without gaps.
 //!
 //! | module | content |
@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod formats;
 pub mod picture;
 pub mod probe;
 mod process;

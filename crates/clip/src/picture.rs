@@ -47,6 +47,8 @@ pub struct PictureDecoder {
     bytes: usize,
     begins: MediaTime,
     stamps: Vec<MediaTime>,
+    /// Frames without an exact time, of a clip that has exact times.
+    unstamped: u64,
     picture: Picture,
     /// The time after the last frame, for frames without a stamp.
     next: MediaTime,
@@ -68,11 +70,20 @@ impl PictureDecoder {
             word(format)
         );
         command.args(["-map", &format!("0:{}", picture.index), "-an", "-sn", "-dn"]);
-        command.args(["-vf", &filters, "-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1"]);
+        // With the unit of a frame's period, two frames of a variable rate could have one time.
+        command.args([
+            "-vf",
+            &filters,
+            "-fps_mode",
+            "passthrough",
+            "-enc_time_base",
+            "1:1000000000",
+        ]);
+        command.args(["-f", "rawvideo", "pipe:1"]);
         let running = Running::start(command, "picture")?;
         let bytes = spec.frame_bytes();
         let (begins, stamps) = (clip.begins, clip.stamps.clone());
-        Ok(Some(Self { running, bytes, begins, stamps, picture, next: from }))
+        Ok(Some(Self { running, bytes, begins, stamps, unstamped: 0, picture, next: from }))
     }
 
     /// Ends it from another thread.
@@ -95,10 +106,18 @@ impl PictureDecoder {
         }
         // It was written before its frame.
         let stamp = self.running.stamps.recv().ok().flatten();
-        let relative = |stamp| exact(&self.stamps, stamp).saturating_sub(self.begins.as_nanos());
-        let time = stamp.map_or(self.next, |stamp| MediaTime::from_nanos(relative(stamp)));
+        let exact = stamp.and_then(|stamp| exact(&self.stamps, stamp));
+        self.unstamped += u64::from(exact.is_none() && !self.stamps.is_empty());
+        let relative =
+            |stamp: i64| MediaTime::from_nanos(stamp.saturating_sub(self.begins.as_nanos()));
+        let time = exact.or(stamp).map_or(self.next, relative);
         self.next = time.after(self.picture.period);
         Ok(Some(time))
+    }
+
+    /// How many frames had no exact time, although the clip has exact times.
+    pub fn unstamped(&self) -> u64 {
+        self.unstamped
     }
 
     /// What the decoder has complained about, in one line. Call it after the last frame.
@@ -111,11 +130,11 @@ impl PictureDecoder {
 const ROUNDING: u64 = 1_000_000;
 
 /// The exact time of a frame with this stamp: the nearest one, if it is as near as rounding leaves it.
-fn exact(stamps: &[MediaTime], stamp: i64) -> i64 {
+fn exact(stamps: &[MediaTime], stamp: i64) -> Option<i64> {
     let after = stamps.partition_point(|exact| exact.as_nanos() < stamp);
     let near = stamps[after.saturating_sub(1)..].iter().take(2).map(|exact| exact.as_nanos());
     let distance = |exact: &i64| exact.abs_diff(stamp);
-    near.min_by_key(distance).filter(|exact| distance(exact) <= ROUNDING).unwrap_or(stamp)
+    near.min_by_key(distance).filter(|exact| distance(exact) <= ROUNDING)
 }
 
 /// The first frame of a clip, e.g. for a thumbnail.
@@ -141,15 +160,15 @@ mod tests {
     fn a_stamp_is_made_exact_by_the_nearest_one() {
         let stamps = [0, 40_200_000, 41_900_000].map(MediaTime::from_nanos);
         for (stamp, wanted) in [
-            (0, 0),
-            (-1_000_000, 0),
-            (40_000_000, 40_200_000),
-            (41_000_000, 40_200_000),
-            (42_000_000, 41_900_000),
-            (80_000_000, 80_000_000),
+            (0, Some(0)),
+            (-1_000_000, Some(0)),
+            (40_000_000, Some(40_200_000)),
+            (41_000_000, Some(40_200_000)),
+            (42_000_000, Some(41_900_000)),
+            (80_000_000, None),
         ] {
             assert_eq!(exact(&stamps, stamp), wanted, "{stamp}");
         }
-        assert_eq!(exact(&[], 7), 7);
+        assert_eq!(exact(&[], 7), None);
     }
 }

@@ -1,11 +1,11 @@
 //! The streams of a file, as ffprobe reports them.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tactus_model::time::Nanos;
 use tactus_playback::MediaTime;
+use tactus_sys::regular_file;
 
 use crate::error::ClipError;
 use crate::process::{self, Output};
@@ -74,9 +74,9 @@ pub struct Sound {
 /// # Errors
 /// It cannot be read, is no clip, or has a stream without a decoder.
 pub fn probe(path: &Path) -> Result<Clip, ClipError> {
-    // ffprobe would say less about why.
+    // ffprobe would say less about why, and would wait for the writer of a pipe.
     let open = |error| ClipError::Open { path: path.to_owned(), error };
-    let file = File::open(path).map_err(open)?;
+    let file = regular_file::open(path).map_err(open)?;
     if file.metadata().map_err(open)?.is_dir() {
         return Err(open(std::io::ErrorKind::IsADirectory.into()));
     }
@@ -88,10 +88,20 @@ pub fn probe(path: &Path) -> Result<Clip, ClipError> {
         let reason = reason.rsplit_once(": ").map_or(reason, |(_, reason)| reason).trim();
         ClipError::NotAClip { path: path.to_owned(), reason: reason.to_owned() }
     };
+    if let Some(format) = refused_format(&errors) {
+        return Err(ClipError::Format { path: path.to_owned(), format });
+    }
     if !is_success {
         return Err(not_a_clip(errors.lines().last().unwrap_or("ffprobe does not know why")));
     }
     understand(path, &text)
+}
+
+/// The format that ffprobe has recognised and may not read: `[hls @ 0x55] Format not on whitelist '…'`.
+fn refused_format(errors: &str) -> Option<String> {
+    let (before, _) = errors.split_once("] Format not on whitelist")?;
+    let (_, name) = before.rsplit_once('[')?;
+    Some(name.split_whitespace().next()?.to_owned())
 }
 
 /// Reads the report of ffprobe (`-print_format json -show_format -show_streams`) about a file.
@@ -183,9 +193,10 @@ impl Stream {
         if width == 0 || height == 0 {
             return Err(self.no_codec(path, "picture"));
         }
-        let rate = ratio(&self.avg_frame_rate).or_else(|| ratio(&self.r_frame_rate));
-        // A rate beyond this is a mistake of the file.
-        let rate = rate.filter(|rate| (0.01..=1000.0).contains(rate));
+        // A rate beyond this is a mistake of the file, or the unit of its time stamps.
+        let believed = |rate: &f64| (0.01..1000.0).contains(rate);
+        let rate = ratio(&self.avg_frame_rate).filter(believed);
+        let rate = rate.or_else(|| ratio(&self.r_frame_rate).filter(believed));
         let period = rate.map_or(PERIOD_USUAL, |rate| Nanos::from_nanos((1e9 / rate) as u64));
         Ok(Picture {
             index: self.index,
@@ -284,6 +295,14 @@ mod tests {
         assert_eq!(clip.duration, Some(Nanos::from_millis(60_500)));
         let sound = clip.sound.unwrap();
         assert_eq!((sound.rate, sound.channels, sound.begins), (44_100, 2, MediaTime::ZERO));
+    }
+
+    #[test]
+    fn a_format_that_names_other_files_is_recognised() {
+        let errors =
+            "[hls @ 0x55] Format not on whitelist 'wav,flac'; file:a.m3u8: Invalid argument";
+        assert_eq!(refused_format(errors).as_deref(), Some("hls"));
+        assert_eq!(refused_format("a.mkv: Invalid data"), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,8 +12,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tactus_sys::process::{Limits, die_with_parent, limit};
+use tactus_sys::wait::wait_readable;
 
 use crate::error::ClipError;
+use crate::formats::FORMATS;
 
 /// What a process may use. It writes to no file; pipes have no size.
 const LIMITS: Limits =
@@ -28,8 +31,20 @@ const LINE_BYTES_MOST: u64 = 1000;
 /// Stamps that wait for their frames: ffmpeg is a few frames ahead.
 const STAMPS_MOST: usize = 4096;
 
-/// The options by which every program is quiet, and reads neither the network nor the terminal.
-const QUIET: [&str; 5] = ["-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe"];
+/// How long a process may deliver nothing: it may have to decode much before a first frame.
+const SILENT_MOST: Duration = Duration::from_secs(30);
+
+/// The options by which every program is quiet, and reads neither the network nor the terminal, nor
+/// any other file than the one it is given.
+const OPTIONS: [&str; 7] = [
+    "-hide_banner",
+    "-loglevel",
+    "error",
+    "-protocol_whitelist",
+    "file,pipe",
+    "-format_whitelist",
+    FORMATS,
+];
 
 /// The name of a file for ffmpeg: `file:` keeps one that begins with `-` or `http:` a name.
 fn url(path: &Path) -> OsString {
@@ -41,7 +56,7 @@ fn url(path: &Path) -> OsString {
 /// A command of ffprobe about a file.
 pub(crate) fn inspect(path: &Path) -> Command {
     let mut command = Command::new("ffprobe");
-    command.args(QUIET).arg("-i").arg(url(path));
+    command.args(OPTIONS).arg("-i").arg(url(path));
     command
 }
 
@@ -49,7 +64,7 @@ pub(crate) fn inspect(path: &Path) -> Command {
 pub(crate) fn decode(path: &Path, from: f64) -> Command {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(8));
     let mut command = Command::new("ffmpeg");
-    command.args(QUIET).args(["-nostdin", "-copyts", "-threads", &threads.to_string()]);
+    command.args(OPTIONS).args(["-nostdin", "-copyts", "-threads", &threads.to_string()]);
     if from > 0.0 {
         command.args(["-ss", &format!("{from:.6}")]);
     }
@@ -68,9 +83,13 @@ pub(crate) struct Output {
 pub(crate) fn output(mut command: Command, bytes_most: usize) -> Result<Output, ClipError> {
     let limits = Limits { cpu_seconds: PROBE_SECONDS, ..LIMITS };
     let mut running = Running::spawn(&mut command, limits, "file")?;
-    let mut text = Vec::new();
-    let read = running.out.by_ref().take(bytes_most as u64).read_to_end(&mut text);
-    read.map_err(|error| ClipError::System { what: "cannot read what ffprobe reports", error })?;
+    let (mut text, mut piece) = (Vec::new(), [0; 4096]);
+    while text.len() < bytes_most {
+        match running.read(&mut piece)? {
+            0 => break,
+            count => text.extend_from_slice(&piece[..count]),
+        }
+    }
     let status = running.end();
     let errors = running.messages();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -96,7 +115,7 @@ impl Stopper {
 /// A running process. It is killed and reaped with this value.
 pub(crate) struct Running {
     stopper: Stopper,
-    pub(crate) out: ChildStdout,
+    out: ChildStdout,
     /// The time stamps of frames, in nanoseconds, in their order; `None` if a frame has none.
     pub(crate) stamps: Receiver<Option<i64>>,
     errors: Option<JoinHandle<VecDeque<String>>>,
@@ -140,17 +159,38 @@ impl Running {
         self.stopper.clone()
     }
 
+    /// Reads what there is, and waits for the first byte; 0 at the end of the output.
+    ///
+    /// # Errors
+    /// It delivers nothing for [`SILENT_MOST`].
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ClipError> {
+        let failed = |error| ClipError::System { what: "cannot read from the decoder", error };
+        let began = Instant::now();
+        // A signal may end a wait.
+        while !wait_readable(self.out.as_fd(), SILENT_MOST)
+            .map_err(io::Error::other)
+            .map_err(failed)?
+        {
+            if began.elapsed() >= SILENT_MOST {
+                self.kill();
+                return Err(ClipError::Silent { kind: self.kind, most: SILENT_MOST });
+            }
+        }
+        loop {
+            match self.out.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read.map_err(failed),
+            }
+        }
+    }
+
     /// Fills a buffer; false at the end of the output.
     pub(crate) fn read_all(&mut self, buffer: &mut [u8]) -> Result<bool, ClipError> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match self.out.read(&mut buffer[filled..]) {
-                Ok(0) => return Ok(false),
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    return Err(ClipError::System { what: "cannot read from the decoder", error });
-                }
+            match self.read(&mut buffer[filled..])? {
+                0 => return Ok(false),
+                count => filled += count,
             }
         }
         Ok(true)

@@ -1,7 +1,5 @@
 //! Samples from a time on.
 
-use std::io::Read;
-
 use tactus_playback::{MediaTime, Speed};
 
 use crate::error::ClipError;
@@ -70,11 +68,7 @@ impl SoundDecoder {
         let mut bytes = std::mem::take(&mut self.rest);
         let before = bytes.len();
         bytes.resize(BYTES, 0);
-        let count = self
-            .running
-            .out
-            .read(&mut bytes[before..])
-            .map_err(|error| ClipError::System { what: "cannot read from the decoder", error })?;
+        let count = self.running.read(&mut bytes[before..])?;
         if count == 0 {
             return self.running.failure().map_or(Ok(false), Err);
         }

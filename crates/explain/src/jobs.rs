@@ -14,6 +14,9 @@
 //! `tactus: job begin NAME` and `tactus: job end NAME`. A job with a mark of its end is done then.
 //! Marks of beginnings are used like regular wakeups, if the thread has no regular timer.
 //!
+//! A program that knows its jobs better reports them ([`ReportedJob`]): when each was due and done,
+//! e.g. the frames of a player.
+//!
 //! The exit of the thread ends its last job, unless the thread had gone to sleep until the next due
 //! time. Of a thread without a timer of its own, any sleep counts as that: no lateness is invented
 //! for a thread that rests. A job that is late and not done when the recording ends is *unfinished*.
@@ -32,6 +35,7 @@ mod finder;
 mod grid;
 mod ledger;
 mod period;
+mod reported;
 mod segments;
 mod thread;
 mod turn;
@@ -50,6 +54,7 @@ pub use explainer::{JobExplainer, LEARNED};
 pub use finder::{JobFinder, Schedules};
 pub use grid::GRID;
 pub use period::{FIT_MIN, NoPeriod, Period, SPACINGS_MIN};
+pub use reported::ReportedJob;
 pub use segments::{JobSegment, JobSegments};
 
 /// Which jobs are late, and how many to keep.
@@ -96,6 +101,8 @@ pub enum DueBy {
     Timer,
     /// Its own marks.
     Mark,
+    /// The reports of its program.
+    Report,
     /// A thread that wakes it regularly.
     Thread {
         /// That thread.

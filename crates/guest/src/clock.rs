@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The clock sources that are readable without leaving user mode. The kernel boots with another
 /// clock source, calibrates and watches these for about a second, and then switches.
-const FAST: [&str; 2] = ["tsc", "kvm-clock"];
+const FAST: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use tactus_model::guest::{DONE, REQUEST_ITEM};
+use tactus_model::guest::DONE;
 use tactus_model::message::{CellRequest, Message};
 use tactus_sys::{SysError, facts, mount};
 use tactus_wire::{Start, parse};
@@ -97,7 +97,7 @@ fn prepare(filesystem: &str, directory: &Path) {
 /// # Errors
 /// There is no valid request; the reason, in a sentence.
 pub fn request(console: Console) -> Result<CellRequest, String> {
-    let item = console.item(REQUEST_ITEM);
+    let item = console.request();
     let item = item.ok_or_else(|| "the emulator has no request for the guest".to_owned())?;
     parse(&item).map_err(|error| format!("cannot read the request for the guest: {error}"))
 }

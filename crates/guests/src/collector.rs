@@ -13,7 +13,7 @@ use crate::emulator::last_words;
 use crate::monitor::Monitor;
 use crate::running::Slot;
 use crate::stage::{Stage, activity, stages};
-use crate::transcript::{Decoder, end_of, panic_of, prove};
+use crate::transcript::{Decoder, cut_short, end_of, panic_of, prove};
 use crate::turn::{GuestTurn, MachineEvent};
 
 /// How often consoles are searched for the panic of a kernel.
@@ -25,7 +25,7 @@ pub type Listener = Box<dyn FnMut(Input<Message>) + Send>;
 /// The limits of one turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long its machines may take on the host.
+    /// How long each of its machines may take on the host.
     pub time: Duration,
     /// How many bytes each machine may send.
     pub output: u64,
@@ -38,6 +38,10 @@ pub struct Collector {
     transcripts: Vec<Vec<String>>,
     /// The progress of each machine.
     stages: Vec<Stage>,
+    /// The progress of the machine that sent the last line.
+    reached: Stage,
+    /// The end of the time of each machine that runs.
+    deadlines: Vec<Option<Instant>>,
     turn: Arc<GuestTurn>,
     slots: Vec<Arc<Slot>>,
     limits: Limits,
@@ -63,7 +67,9 @@ impl Collector {
             decoder,
             is_exact: turn.guest.time.is_exact(),
             transcripts: vec![Vec::new(); machines],
-            stages: vec![Stage::Boot; machines],
+            stages: vec![Stage::Wait; machines],
+            reached: Stage::Boot,
+            deadlines: vec![None; machines],
             turn,
             slots,
             limits,
@@ -78,30 +84,43 @@ impl Collector {
     /// A panic ends the turn even if the emulator goes on: a panicked kernel resets its machine
     /// only if its other CPUs let it.
     pub fn collect(mut self, events: &Receiver<MachineEvent>) {
-        let deadline = Instant::now() + self.limits.time;
         let mut has_panicked = false;
         while self.stages.iter().any(|stage| *stage != Stage::End) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match events.recv_timeout(left.min(LOOK)) {
+            let deadline = self.deadlines.iter().flatten().min();
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            match events.recv_timeout(left.unwrap_or(LOOK).min(LOOK)) {
+                Ok(MachineEvent::Begin(number)) => {
+                    self.stages[number] = Stage::Boot;
+                    self.deadlines[number] = Some(Instant::now() + self.limits.time);
+                }
                 Ok(MachineEvent::Line(number, line)) => {
                     self.sent[number] += line.len() as u64 + 1;
                     if self.sent[number] > self.limits.output {
                         let limit = self.limits.output;
-                        return self.fail(format!("the guest sent more than {limit} bytes"));
+                        let who = self.name_of(number);
+                        return self.fail(format!("{who} sent more than {limit} bytes"));
                     }
                     self.stages[number] = self.stages[number].after(&line);
+                    self.reached = self.stages[number];
                     if self.is_exact {
                         self.transcripts[number].push(line);
                     } else {
                         self.forward(&line);
                     }
                 }
-                Ok(MachineEvent::End(number)) => self.stages[number] = Stage::End,
-                Ok(MachineEvent::Fault(_)) if self.is_ended() => return,
-                Ok(MachineEvent::Fault(error)) => {
-                    return self.fail(format!("cannot run the guest: {error}"));
+                Ok(MachineEvent::End(number)) => {
+                    self.stages[number] = Stage::End;
+                    self.deadlines[number] = None;
                 }
-                Err(RecvTimeoutError::Timeout) if left <= LOOK => return self.fail_late(),
+                Ok(MachineEvent::Fault(..)) if self.is_ended() => return,
+                Ok(MachineEvent::Fault(number, error)) => {
+                    let how_far = stages(&self.stages);
+                    let who = self.name_of(number);
+                    return self.fail(format!("{who} cannot run: {error}; {how_far}"));
+                }
+                Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left <= LOOK) => {
+                    return self.fail_late();
+                }
                 // The second look sees the rest of what the kernel prints.
                 Err(RecvTimeoutError::Timeout) if has_panicked => break,
                 Err(RecvTimeoutError::Timeout) => {
@@ -113,13 +132,36 @@ impl Collector {
         if self.is_ended() {
             return;
         }
-        if self.is_exact {
-            self.forward_if_repeatable();
+        match cut_short(&self.transcripts) {
+            Some(number) if self.is_exact && !has_panicked => {
+                let lines = self.transcripts[number].iter();
+                let stage = lines.fold(Stage::Boot, |stage, line| stage.after(line));
+                self.fail_ended(number, stage);
+            }
+            _ if self.is_exact => self.forward_if_repeatable(),
+            _ => {}
         }
         if !self.decoder.is_over() {
-            let console = self.console();
-            let end = end_of(&console).unwrap_or("(empty)");
-            self.fail(format!("the guest ended before its cell; last line of its console: {end}"));
+            self.fail_ended(0, self.reached);
+        }
+    }
+
+    /// Fails the turn because a machine ended before its cell did.
+    fn fail_ended(&mut self, number: usize, stage: Stage) {
+        let (who, console) = (self.name_of(number), self.console());
+        let end = end_of(&console).unwrap_or("(empty)");
+        let reason = format!(
+            "{who} ended before its cell did: {}; last line of its console: {end}",
+            stages(&[stage])
+        );
+        self.fail_with(reason, &console);
+    }
+
+    /// A machine in words; they have numbers if there are several.
+    fn name_of(&self, number: usize) -> String {
+        match self.turn.machines {
+            1 => "the guest".to_owned(),
+            all => format!("machine {} of {all}", number + 1),
         }
     }
 
@@ -249,24 +291,31 @@ mod tests {
 
     use super::*;
     use crate::emulator::Emulator;
+    use crate::permits::Permits;
     use crate::transcript::planted_account;
 
-    /// The failure of a turn whose machine sends `line` again and again.
-    fn failure_of(time: &str, line: &'static str) -> String {
+    /// The failure of a turn of so many machines with these events.
+    fn failure_of(
+        time: &str,
+        machines: usize,
+        events_of_turn: impl IntoIterator<Item = MachineEvent> + Send + 'static,
+    ) -> String {
         let places = tempfile::tempdir().unwrap();
         let guest = Guest { kernel: "debian".parse().unwrap(), time: time.parse().unwrap() };
         let turn = GuestTurn {
             emulator: Emulator::planted(),
             guest: guest.clone(),
             kernel: PathBuf::new(),
-            archive: Vec::new(),
+            archive: Arc::default(),
             request: Vec::new(),
             arguments: Vec::new(),
             arguments_to_restore: Vec::new(),
             seed: 1,
-            machines: 1,
+            machines,
             next: AtomicUsize::new(0),
             saved: Arc::default(),
+            order: 0,
+            permits: Arc::new(Permits::new(1)),
         };
         let account = planted_account(MachineFacts::unknown(Moment::from_nanos(0)));
         let (sender, inputs) = channel();
@@ -279,12 +328,13 @@ mod tests {
             Box::new(move |input| sender.send(input).unwrap()),
         );
         let (machine, events) = sync_channel(1);
-        let machine =
-            thread::spawn(
-                move || {
-                    while machine.send(MachineEvent::Line(0, line.to_owned())).is_ok() {}
-                },
-            );
+        let machine = thread::spawn(move || {
+            for event in events_of_turn {
+                if machine.send(event).is_err() {
+                    return;
+                }
+            }
+        });
         collector.collect(&events);
         drop(events);
         machine.join().unwrap();
@@ -294,9 +344,49 @@ mod tests {
         }
     }
 
+    fn line(number: usize, line: &str) -> MachineEvent {
+        MachineEvent::Line(number, line.to_owned())
+    }
+
     #[test]
     fn a_guest_that_sends_without_end_fails_its_turn() {
-        assert_eq!(failure_of("exact", "{}"), "the guest sent more than 100000 bytes");
-        assert_eq!(failure_of("exact", ""), "the guest sent more than 100000 bytes");
+        for sent in ["{}", ""] {
+            let without_end = std::iter::repeat_with(move || line(0, sent));
+            let reason = failure_of("exact", 1, without_end);
+            assert_eq!(reason, "the guest sent more than 100000 bytes");
+        }
+    }
+
+    #[test]
+    fn a_failed_machine_is_named_with_its_progress() {
+        let events = [
+            MachineEvent::Begin(0),
+            line(0, "{}"),
+            MachineEvent::Begin(1),
+            MachineEvent::Fault(1, "No space left on device".to_owned()),
+        ];
+        assert_eq!(
+            failure_of("exact", 2, events),
+            "machine 2 of 2 cannot run: No space left on device; machine 1 had booted, but its load \
+             had not started, machine 2 had not booted"
+        );
+    }
+
+    #[test]
+    fn a_machine_that_ended_before_the_other_is_named() {
+        let events = [
+            MachineEvent::Begin(0),
+            line(0, "{}"),
+            line(0, "{\"message\":\"opened\"}"),
+            MachineEvent::End(0),
+            MachineEvent::Begin(1),
+            line(1, "{}"),
+            MachineEvent::End(1),
+        ];
+        assert_eq!(
+            failure_of("exact", 2, events),
+            "machine 2 of 2 ended before its cell did: it had booted, but its load had not started; \
+             last line of its console: (empty)"
+        );
     }
 }

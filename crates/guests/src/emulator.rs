@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tactus_model::guest::{DONE, EXIT_PORT, exit_code};
+use tactus_model::kernel::Architecture;
 use tactus_sys::owned_directory::OwnedDirectory;
 use tactus_sys::process;
 
@@ -21,6 +22,7 @@ use crate::running::DIRECTORY;
 #[derive(Clone, Debug)]
 pub struct Emulator {
     program: PathBuf,
+    architecture: Architecture,
     /// The first line of `--version`.
     pub version: String,
 }
@@ -29,38 +31,59 @@ pub struct Emulator {
 impl Emulator {
     /// An emulator that cannot run.
     pub(crate) fn planted() -> Self {
-        Self { program: PathBuf::new(), version: String::new() }
+        let (architecture, version) = (Architecture::Amd64, String::new());
+        Self { program: PathBuf::new(), architecture, version }
     }
 }
 
-/// QEMU for the architecture of the guests.
-const PROGRAM: &str = "qemu-system-x86_64";
+/// QEMU for guests of this architecture.
+pub(crate) const fn program(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "qemu-system-x86_64",
+        Architecture::Arm64 => "qemu-system-aarch64",
+    }
+}
+
+/// Debian's package with it.
+pub(crate) const fn package(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "qemu-system-x86",
+        Architecture::Arm64 => "qemu-system-arm",
+    }
+}
 
 impl Emulator {
-    /// Finds QEMU along `search_path`, a list of directories as `PATH` is.
+    /// Finds QEMU for guests of `architecture` along `search_path`, a list of directories as `PATH`
+    /// is.
     ///
     /// # Errors
     /// It is not installed, or cannot run.
-    pub fn find(search_path: &std::ffi::OsStr) -> Result<Self, GuestError> {
+    pub fn find(
+        search_path: &std::ffi::OsStr,
+        architecture: Architecture,
+    ) -> Result<Self, GuestError> {
         let program = std::env::split_paths(search_path)
-            .map(|directory| directory.join(PROGRAM))
+            .map(|directory| directory.join(program(architecture)))
             .find(|file| file.is_file())
-            .ok_or(GuestError::NoEmulator(PROGRAM))?;
+            .ok_or(GuestError::NoEmulator(architecture))?;
         let output = Command::new(&program)
             .arg("--version")
             .output()
             .map_err(|source| GuestError::Io { what: "run", path: program.clone(), source })?;
         let output = String::from_utf8_lossy(&output.stdout);
         let version = output.lines().next().unwrap_or_default().to_owned();
-        Ok(Self { program, version })
+        Ok(Self { program, architecture, version })
     }
 
     /// What executes guests in wall time: KVM if a trial machine of a few instructions works
-    /// with it, else the emulator.
+    /// with it, else the emulator. Guests for arm64 make requests that only the emulator serves.
     ///
     /// The presence of `/dev/kvm` is not enough: a virtual CPU may lack features that QEMU
     /// needs.
     pub fn accelerator(&self) -> Accelerator {
+        if self.architecture == Architecture::Arm64 {
+            return Accelerator::Tcg;
+        }
         match self.kvm_runs() {
             Ok(true) => Accelerator::Kvm,
             // The emulator works in any case.

@@ -5,11 +5,12 @@
 //! state is saved. A turn restores all of them, and its result counts only if their outputs are
 //! identical.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use tactus_model::cpus::CpuChoice;
 use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
-use tactus_model::kernel::KernelSource;
+use tactus_model::kernel::{Architecture, KernelSource};
 use tactus_model::message::{CellRequest, Message};
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_model::traced::TracedData;
@@ -32,6 +33,7 @@ use crate::archive::Archive;
 use crate::collector::{Collector, Limits};
 use crate::emulator::Emulator;
 use crate::machine::{Accelerator, Machine, timestamp_parameter};
+use crate::permits::Permits;
 use crate::program::GuestProgram;
 use crate::running::Slot;
 use crate::saved::SavedMachines;
@@ -54,10 +56,8 @@ pub struct GuestPlaces {
 /// Measures in guests.
 #[derive(Debug)]
 pub struct Guests {
-    emulator: Emulator,
-    accelerator: Accelerator,
-    program: GuestProgram,
-    kernels: HashMap<KernelSource, Kernel>,
+    platforms: BTreeMap<Architecture, Platform>,
+    kernels: HashMap<KernelSource, Bootable>,
     consoles: PathBuf,
     /// The frequency of this host's time stamp counter, if guests are emulated in wall time.
     timestamp_khz: Option<u64>,
@@ -65,7 +65,52 @@ pub struct Guests {
     limit: Option<Duration>,
     /// How many machines must have identical outputs in deterministic time; at least two.
     pub proofs: usize,
+    /// How many machines run at a time.
+    jobs: usize,
+    permits: Arc<Permits>,
     saved: Arc<SavedMachines>,
+    /// How many turns were started.
+    started: AtomicU64,
+}
+
+/// A kernel, and the archive of its guests.
+#[derive(Debug)]
+struct Bootable {
+    kernel: Kernel,
+    archive: Arc<Vec<u8>>,
+    archive_sha256: String,
+}
+
+impl Bootable {
+    fn new(kernel: Kernel, program: &GuestProgram) -> Self {
+        let archive = archive(&kernel, program);
+        let archive_sha256 = sha256([&archive]);
+        Self { kernel, archive: Arc::new(archive), archive_sha256 }
+    }
+}
+
+/// What guests of one architecture need.
+#[derive(Debug)]
+struct Platform {
+    emulator: Emulator,
+    /// What executes guests in wall time.
+    accelerator: Accelerator,
+    program: GuestProgram,
+    program_sha256: String,
+}
+
+impl Platform {
+    fn find(
+        places: &GuestPlaces,
+        architecture: Architecture,
+        is_wall: bool,
+    ) -> Result<Self, GuestError> {
+        let emulator = Emulator::find(&places.search_path, architecture)?;
+        let program = GuestProgram::find(&places.executable, places.program.clone(), architecture)?;
+        let accelerator = if is_wall { emulator.accelerator() } else { Accelerator::Tcg };
+        let program_sha256 = sha256([&program.bytes]);
+        Ok(Self { emulator, accelerator, program, program_sha256 })
+    }
 }
 
 /// The default number of machines that verify each other.
@@ -83,33 +128,54 @@ impl Guests {
         limit: Option<Duration>,
         wanted: impl IntoIterator<Item = &'g Guest>,
     ) -> Result<Self, GuestError> {
-        let emulator = Emulator::find(&places.search_path)?;
-        let program = GuestProgram::find(&places.executable, places.program)?;
-        let mut found = HashMap::new();
-        let mut is_wall = false;
+        let wanted: Vec<&Guest> = wanted.into_iter().collect();
+        let is_wall = wanted.iter().any(|guest| guest.time == GuestTime::Wall);
+        let (mut platforms, mut found) = (BTreeMap::new(), HashMap::new());
         for guest in wanted {
-            is_wall |= guest.time == GuestTime::Wall;
-            if !found.contains_key(&guest.kernel.source) {
-                let kernel = kernels.find(&guest.kernel.source)?;
-                found.insert(guest.kernel.source.clone(), kernel);
+            let source = &guest.kernel.source;
+            // A missing emulator is detected before a kernel is fetched or built, and named before
+            // a missing file.
+            let mut need = |architecture| match platforms.entry(architecture) {
+                Entry::Occupied(_) => Ok(()),
+                Entry::Vacant(place) => {
+                    Platform::find(&places, architecture, is_wall).map(|platform| {
+                        place.insert(platform);
+                    })
+                }
+            };
+            need(kernels.architecture(source).unwrap_or(Architecture::Amd64))?;
+            if !found.contains_key(source) {
+                let kernel = kernels.find(source)?;
+                need(kernel.architecture)?;
+                let program = &platforms[&kernel.architecture].program;
+                found.insert(source.clone(), Bootable::new(kernel, program));
             }
         }
-        let accelerator = if is_wall { emulator.accelerator() } else { Accelerator::Tcg };
-        let is_emulated = is_wall && accelerator == Accelerator::Tcg;
+        let amd64 = platforms.get(&Architecture::Amd64);
+        let is_emulated =
+            is_wall && amd64.is_some_and(|platform| platform.accelerator == Accelerator::Tcg);
         let timestamp_khz = is_emulated.then(timestamp::frequency_khz).flatten();
         let consoles = places.consoles;
-        let (proofs, saved) = (PROOFS, Arc::default());
+        let jobs = cpus();
         Ok(Self {
-            emulator,
-            accelerator,
-            program,
+            platforms,
             kernels: found,
             consoles,
             timestamp_khz,
             limit,
-            proofs,
-            saved,
+            proofs: PROOFS,
+            jobs,
+            permits: Arc::new(Permits::new(jobs)),
+            saved: Arc::default(),
+            started: AtomicU64::new(0),
         })
+    }
+
+    /// Runs at most this many machines at a time, of one turn or of several; by default one for each CPU.
+    #[must_use]
+    pub fn with_jobs(self, jobs: usize) -> Self {
+        let jobs = jobs.max(1);
+        Self { jobs, permits: Arc::new(Permits::new(jobs)), ..self }
     }
 
     /// How long a guest may take on the host to measure a cell of this length. By default, that
@@ -135,25 +201,6 @@ impl Guests {
         guest
     }
 
-    fn archive(&self, kernel: &Kernel) -> Vec<u8> {
-        let directories = ["dev", "proc", "sys", "tmp", "bin", "boot"];
-        let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
-        let archive = archive
-            .device("dev/console", 5, 1)
-            // Recordings identify our threads by this file name.
-            .program("bin/tactus", &self.program.bytes)
-            .link("init", "bin/tactus")
-            .link("bin/true", "tactus");
-        // The facts of a kernel are read from its configuration.
-        let archive = match (&kernel.config, &kernel.release) {
-            (Some(config), Some(release)) => {
-                archive.file(&format!("boot/config-{release}"), config)
-            }
-            _ => archive,
-        };
-        archive.finish()
-    }
-
     /// Starts the measurement that `request` describes; `listener` receives everything that
     /// follows.
     ///
@@ -169,18 +216,21 @@ impl Guests {
             .target
             .guest()
             .ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
-        let kernel = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
+        let bootable = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
+        let kernel = &bootable.kernel;
+        let Platform { emulator, accelerator, program_sha256, .. } =
+            self.platforms.get(&kernel.architecture).ok_or_else(|| unprepared(guest))?;
         let parametrized = self.with_clock_parameter(guest);
-        let cpus = thread::available_parallelism().map_or(1, |count| count.get());
+        let cpus = cpus();
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
             guest: &parametrized,
-            accelerator: self.accelerator,
+            architecture: kernel.architecture,
+            accelerator: *accelerator,
             cpus: cpus as u32,
             // The emulator accepts 32 bits.
             seed: seed as u32,
         };
-        let archive = self.archive(kernel);
         let is_exact = guest.time.is_exact();
         let arguments = if is_exact { machine.arguments_to_save() } else { machine.arguments() };
         let arguments_to_restore = machine.arguments_to_restore();
@@ -188,9 +238,9 @@ impl Guests {
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
-            program_sha256: sha256([&self.program.bytes]),
-            archive_sha256: sha256([&archive]),
-            emulator: self.emulator.version.clone(),
+            program_sha256: program_sha256.clone(),
+            archive_sha256: bootable.archive_sha256.clone(),
+            emulator: emulator.version.clone(),
             accelerator: machine.accelerator().word().to_owned(),
             command_line: measured_by.clone(),
             seed: machine.seed,
@@ -199,10 +249,10 @@ impl Guests {
         };
         let machines = if is_exact { self.proofs.max(PROOFS) } else { 1 };
         let turn = GuestTurn {
-            emulator: self.emulator.clone(),
+            emulator: emulator.clone(),
             guest: guest.clone(),
             kernel: kernel.path.clone(),
-            archive,
+            archive: Arc::clone(&bootable.archive),
             request: encode(request, MESSAGE_LIMIT)?,
             arguments,
             arguments_to_restore,
@@ -210,8 +260,10 @@ impl Guests {
             machines,
             next: AtomicUsize::new(0),
             saved: Arc::clone(&self.saved),
+            order: self.started.fetch_add(1, Ordering::Relaxed),
+            permits: Arc::clone(&self.permits),
         };
-        let slots: Vec<Arc<Slot>> = (0..machines.min(cpus)).map(|_| Arc::default()).collect();
+        let slots: Vec<Arc<Slot>> = (0..machines.min(self.jobs)).map(|_| Arc::default()).collect();
         let (sender, events) = sync_channel(QUEUE);
         let turn = Arc::new(turn);
         let mut threads: Vec<JoinHandle<()>> = slots
@@ -235,6 +287,29 @@ impl Guests {
         threads.push(thread::spawn(move || collector.collect(&events)));
         Ok(BootedGuests { slots, threads })
     }
+}
+
+/// The files of a guest.
+fn archive(kernel: &Kernel, program: &GuestProgram) -> Vec<u8> {
+    let directories = ["dev", "proc", "sys", "tmp", "bin", "boot"];
+    let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
+    let archive = archive
+        .device("dev/console", 5, 1)
+        // Recordings identify our threads by this file name.
+        .program("bin/tactus", &program.bytes)
+        .link("init", "bin/tactus")
+        .link("bin/true", "tactus");
+    // The facts of a kernel are read from its configuration.
+    let archive = match (&kernel.config, &kernel.release) {
+        (Some(config), Some(release)) => archive.file(&format!("boot/config-{release}"), config),
+        _ => archive,
+    };
+    archive.finish()
+}
+
+/// The CPUs of this machine that this process may use.
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, |count| count.get())
 }
 
 /// The maximum number of events that wait for the collector; a machine that sends more has to

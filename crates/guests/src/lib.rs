@@ -15,6 +15,7 @@ pub mod emulator;
 mod guests;
 pub mod machine;
 mod monitor;
+mod permits;
 mod program;
 mod running;
 mod saved;
@@ -26,20 +27,40 @@ use std::io;
 use std::path::PathBuf;
 
 use tactus_kernels::KernelError;
+use tactus_model::kernel::Architecture;
 
+pub use emulator::Emulator;
 pub use guests::{BootedGuests, GuestPlaces, Guests};
-pub use program::STATIC_TARGET;
+pub use program::{GuestProgram, ProgramProgress, ProgramSource, STATIC_TARGET, static_target};
 pub use transcript::prove;
 
 /// Why no guest can boot.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The emulator is not installed.
-    #[error("cannot boot guests: {0} is not installed")]
-    NoEmulator(&'static str),
+    #[error("cannot boot guests: {} is not installed", emulator::program(*.0))]
+    NoEmulator(Architecture),
     /// The program that runs in guests is missing.
-    #[error("cannot find the program that runs in guests; searched {}", list(.0))]
-    NoProgram(Vec<PathBuf>),
+    #[error(
+        "cannot find the program that runs in guests for {architecture}; searched {}",
+        list(.places)
+    )]
+    NoProgram {
+        /// The CPUs of the guests.
+        architecture: Architecture,
+        /// The files that were searched.
+        places: Vec<PathBuf>,
+    },
+    /// The program that runs in guests cannot be built.
+    #[error("cannot build the program that runs in guests for {architecture}: {reason}")]
+    NotBuilt {
+        /// The CPUs of the guests.
+        architecture: Architecture,
+        /// The reason.
+        reason: String,
+        /// The fix, if known.
+        hint: Option<String>,
+    },
     /// The program that runs in guests needs shared libraries.
     #[error("{} is not statically linked, and a guest has no shared libraries", .0.display())]
     NotStatic(PathBuf),
@@ -62,11 +83,12 @@ impl GuestError {
     /// The fix, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::NoEmulator(_) => Some("sudo apt-get install qemu-system-x86".to_owned()),
-            Self::NoProgram(_) | Self::NotStatic(_) => Some(format!(
-                "rustup target add {STATIC_TARGET} && cargo build --release -p tactus-guest \
-                 --target {STATIC_TARGET}; or set TACTUS_GUEST to its path"
-            )),
+            Self::NoEmulator(architecture) => {
+                Some(format!("sudo apt-get install {}", emulator::package(*architecture)))
+            }
+            Self::NoProgram { architecture, .. } => Some(program::setup(*architecture).to_owned()),
+            Self::NotStatic(_) => Some(program::setup(Architecture::Amd64).to_owned()),
+            Self::NotBuilt { hint, .. } => hint.clone(),
             Self::Kernel(error) => error.hint(),
             Self::Io { .. } => None,
         }

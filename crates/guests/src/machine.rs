@@ -1,9 +1,11 @@
 //! The virtual machine of a guest: the emulator's arguments as pure values.
 
 use tactus_model::guest::{EXIT_PORT, Guest, GuestTime, MESSAGE_PORT, REQUEST_ITEM, Speed};
-use tactus_model::kernel::KernelSource;
+use tactus_model::kernel::{Architecture, KernelSource};
 
 use crate::monitor::MONITOR_FILE;
+
+pub use tactus_model::guest::REQUEST_FILE;
 
 /// What executes a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ impl Accelerator {
 pub struct Machine<'a> {
     /// The kernel, and how time passes.
     pub guest: &'a Guest,
+    /// The CPUs for which the kernel was built.
+    pub architecture: Architecture,
     /// What executes its instructions; in deterministic time always the emulator.
     pub accelerator: Accelerator,
     /// CPUs in wall time; in deterministic time there is one.
@@ -42,24 +46,34 @@ pub struct Machine<'a> {
 pub const KERNEL_FILE: &str = "kernel";
 /// Like [`KERNEL_FILE`]: the archive.
 pub const ARCHIVE_FILE: &str = "archive";
-/// Like [`KERNEL_FILE`]: the request, which the guest reads after its boot.
-pub const REQUEST_FILE: &str = "request";
 /// Like [`KERNEL_FILE`]: the console of the guest's kernel.
 pub const CONSOLE_FILE: &str = "console";
 
-/// The emulated CPU: old enough for every emulator, with a time stamp counter that the kernel
-/// trusts. A CPU with more features is slower to emulate.
-const EMULATED_CPU: &str = "qemu64,+invtsc";
+/// The emulated CPU: old enough for every emulator, and without features that are slow to emulate.
+/// The kernel must trust its clock, which counts nanoseconds: on arm64 by default it would count
+/// sixteenths of a microsecond.
+const fn emulated_cpu(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "qemu64,+invtsc",
+        Architecture::Arm64 => "cortex-a53,cntfrq=1000000000",
+    }
+}
 
 /// Memory in MiB: enough for the loads; more only prolongs the boot.
 const MEMORY_MIB: u32 = 768;
 
-/// Serial ports besides the console: `ttyS1` and up, for the load `serial`.
+/// Serial ports besides the console, for the load `serial`: `ttyS1` and up on amd64, `ttyS0` on
+/// arm64.
 const SERIAL_LINES: usize = 1;
 
 /// The parameters of every guest's kernel: its console is the serial port, a panic ends the
 /// emulator, and `/init` in the archive is the first process.
-const KERNEL_COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 rdinit=/init tsc=reliable";
+const fn kernel_command_line(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "console=ttyS0 quiet panic=-1 rdinit=/init tsc=reliable",
+        Architecture::Arm64 => "console=ttyAMA0 quiet panic=-1 rdinit=/init",
+    }
+}
 
 /// The frequency of the time stamp counter in deterministic time, in kHz: it counts virtual
 /// nanoseconds. Kernels that we built get it as a parameter; their own calibration would differ
@@ -98,14 +112,14 @@ impl Machine<'_> {
     pub fn arguments_to_save(&self) -> Vec<String> {
         let mut arguments = self.machine(MainLoop::Beside);
         arguments.monitor();
-        arguments.0
+        arguments.words
     }
 
     /// The arguments that restore a saved machine instead of booting it.
     pub fn arguments_to_restore(&self) -> Vec<String> {
         let mut arguments = self.machine(MainLoop::Between);
         arguments.monitor().option("-incoming", "defer");
-        arguments.0
+        arguments.words
     }
 
     /// The emulator's arguments.
@@ -113,11 +127,11 @@ impl Machine<'_> {
     /// In deterministic time, each of them is needed for a repeatable run: with the host's clock
     /// or seed, with a second CPU or with `sleep=on`, no run is repeatable.
     pub fn arguments(&self) -> Vec<String> {
-        self.machine(MainLoop::Between).0
+        self.machine(MainLoop::Between).words
     }
 
     fn machine(&self, main_loop: MainLoop) -> Arguments {
-        let mut arguments = Arguments(Vec::new());
+        let mut arguments = Arguments { words: Vec::new(), architecture: self.architecture };
         arguments.nothing_more();
         match (self.guest.time, self.accelerator()) {
             (GuestTime::Exact(speed), _) => {
@@ -127,7 +141,8 @@ impl Machine<'_> {
                 arguments.option("-accel", "kvm").option("-cpu", "host");
             }
             (GuestTime::Wall, Accelerator::Tcg) => {
-                arguments.option("-accel", "tcg").option("-cpu", EMULATED_CPU);
+                let cpu = emulated_cpu(self.architecture);
+                arguments.option("-accel", "tcg").option("-cpu", cpu);
             }
         }
         arguments
@@ -138,11 +153,14 @@ impl Machine<'_> {
             .option("-initrd", ARCHIVE_FILE)
             .option("-append", &self.kernel_command_line())
             .option("-serial", &format!("file:{CONSOLE_FILE}"));
-        for _ in 0..SERIAL_LINES {
-            // Output there is discarded, and no input arrives.
-            arguments.option("-serial", "null");
+        for number in 0..SERIAL_LINES {
+            arguments.serial_line(number);
         }
-        arguments.messages().option("-fw_cfg", &format!("name={REQUEST_ITEM},file={REQUEST_FILE}"));
+        arguments.messages();
+        if self.architecture == Architecture::Amd64 {
+            // On arm64, the guest reads the file by semihosting.
+            arguments.option("-fw_cfg", &format!("name={REQUEST_ITEM},file={REQUEST_FILE}"));
+        }
         arguments
     }
 
@@ -157,11 +175,11 @@ impl Machine<'_> {
     }
 
     fn kernel_command_line(&self) -> String {
-        let mut words = vec![KERNEL_COMMAND_LINE.to_owned()];
+        let mut words = vec![kernel_command_line(self.architecture).to_owned()];
         if self.is_built() && self.guest.time.is_exact() {
             words.push(timestamp_parameter(EXACT_TIMESTAMP_KHZ));
         }
-        if !self.guest.time.is_exact() {
+        if !self.guest.time.is_exact() && self.architecture == Architecture::Amd64 {
             words.push(NO_TIMER_CHECK.to_owned());
         }
         words.extend(self.guest.kernel.parameters.iter().cloned());
@@ -189,7 +207,7 @@ enum MainLoop {
 /// time.
 pub fn bare_machine(speed: Speed, samples: u32) -> Vec<String> {
     const MEMORY_MIB: u32 = 16;
-    let mut arguments = Arguments(Vec::new());
+    let mut arguments = Arguments { words: Vec::new(), architecture: Architecture::Amd64 };
     arguments
         .nothing_more()
         .exact(speed, MainLoop::Between)
@@ -199,15 +217,22 @@ pub fn bare_machine(speed: Speed, samples: u32) -> Vec<String> {
         .option("-kernel", KERNEL_FILE)
         .option("-append", &format!("samples={samples}"))
         .messages();
-    arguments.0
+    arguments.words
 }
 
-struct Arguments(Vec<String>);
+struct Arguments {
+    words: Vec<String>,
+    architecture: Architecture,
+}
 
 impl Arguments {
     /// Disables every default device and configuration.
     fn nothing_more(&mut self) -> &mut Self {
         self.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot");
+        if self.architecture == Architecture::Arm64 {
+            // This emulator has no default machine. Its older interrupt controller has 8 CPUs.
+            self.option("-machine", "virt,gic-version=3");
+        }
         self.option("-display", "none").option("-monitor", "none")
     }
 
@@ -217,27 +242,52 @@ impl Arguments {
             MainLoop::Beside => "",
             MainLoop::Between => ",rr=record,rrfile=/dev/null",
         };
+        let cpu = emulated_cpu(self.architecture);
         self.option("-accel", "tcg,thread=single")
             .option("-icount", &format!("shift={},sleep=off{recording}", speed.shift()))
             .option("-rtc", "base=2020-01-01T00:00:00,clock=vm")
-            .option("-cpu", EMULATED_CPU)
+            .option("-cpu", cpu)
     }
 
     /// Adds the devices with which a machine stops by itself, and its state is saved or restored.
     fn monitor(&mut self) -> &mut Self {
-        self.option("-device", "ib700").option("-action", "watchdog=pause");
+        let watchdog = match self.architecture {
+            Architecture::Amd64 => "ib700",
+            Architecture::Arm64 => "i6300esb",
+        };
+        self.option("-device", watchdog).option("-action", "watchdog=pause");
         self.option("-qmp", &format!("unix:{MONITOR_FILE},server=on,wait=off"))
     }
 
     /// Adds the outputs: messages to standard output, and an exit status.
     fn messages(&mut self) -> &mut Self {
-        self.option("-chardev", "stdio,id=messages,signal=off")
-            .option("-device", &format!("isa-debugcon,iobase={MESSAGE_PORT:#x},chardev=messages"))
-            .option("-device", &format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04"))
+        self.option("-chardev", "stdio,id=messages,signal=off");
+        match self.architecture {
+            Architecture::Amd64 => {
+                let messages = format!("isa-debugcon,iobase={MESSAGE_PORT:#x},chardev=messages");
+                let exit = format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04");
+                self.option("-device", &messages).option("-device", &exit)
+            }
+            Architecture::Arm64 => {
+                let requests = "enable=on,userspace=on,target=native,chardev=messages";
+                self.option("-semihosting-config", requests)
+            }
+        }
+    }
+
+    /// Adds a serial port. Output there is discarded, and no input arrives.
+    fn serial_line(&mut self, number: usize) -> &mut Self {
+        match self.architecture {
+            Architecture::Amd64 => self.option("-serial", "null"),
+            // The machine has one serial port, which is the console.
+            Architecture::Arm64 => self
+                .option("-chardev", &format!("null,id=line{number}"))
+                .option("-device", &format!("pci-serial,chardev=line{number}")),
+        }
     }
 
     fn flag(&mut self, name: &str) -> &mut Self {
-        self.0.push(name.to_owned());
+        self.words.push(name.to_owned());
         self
     }
 
@@ -251,8 +301,9 @@ mod tests {
     use super::*;
 
     fn arguments(kernel: &str, time: &str, accelerator: Accelerator) -> String {
+        let architecture = Architecture::Amd64;
         let guest = Guest { kernel: kernel.parse().unwrap(), time: time.parse().unwrap() };
-        Machine { guest: &guest, accelerator, cpus: 2, seed: 7 }.arguments().join(" ")
+        Machine { guest: &guest, architecture, accelerator, cpus: 2, seed: 7 }.arguments().join(" ")
     }
 
     #[test]
@@ -287,14 +338,42 @@ mod tests {
     #[test]
     fn a_machine_in_deterministic_time_is_saved_and_restored_with_the_same_arguments() {
         let guest = Guest { kernel: "debian".parse().unwrap(), time: "exact".parse().unwrap() };
-        let machine = Machine { guest: &guest, accelerator: Accelerator::Tcg, cpus: 1, seed: 1 };
-        let booted = machine.arguments_to_save();
-        assert!(booted.join(" ").contains("-device ib700 -action watchdog=pause"));
-        let restored = machine.arguments_to_restore().join(" ");
-        let recorded = restored.replace(",rr=record,rrfile=/dev/null", "");
-        assert_ne!(restored, recorded, "the main loop runs only between CPU work");
-        assert_eq!(recorded, format!("{} -incoming defer", booted.join(" ")));
-        assert!(!machine.arguments().join(" ").contains("ib700"), "not a machine to be saved");
+        for (architecture, watchdog) in
+            [(Architecture::Amd64, "ib700"), (Architecture::Arm64, "i6300esb")]
+        {
+            let accelerator = Accelerator::Tcg;
+            let machine = Machine { guest: &guest, architecture, accelerator, cpus: 1, seed: 1 };
+            let booted = machine.arguments_to_save();
+            let pause = format!("-device {watchdog} -action watchdog=pause");
+            assert!(booted.join(" ").contains(&pause));
+            let restored = machine.arguments_to_restore().join(" ");
+            let recorded = restored.replace(",rr=record,rrfile=/dev/null", "");
+            assert_ne!(restored, recorded, "the main loop runs only between CPU work");
+            assert_eq!(recorded, format!("{} -incoming defer", booted.join(" ")));
+            let machine = machine.arguments().join(" ");
+            assert!(!machine.contains(watchdog), "not a machine to be saved");
+        }
+    }
+
+    #[test]
+    fn a_machine_for_arm64_has_no_device_of_a_pc() {
+        let guest =
+            Guest { kernel: "debian-arm64".parse().unwrap(), time: "wall".parse().unwrap() };
+        let (architecture, accelerator) = (Architecture::Arm64, Accelerator::Tcg);
+        let machine = Machine { guest: &guest, architecture, accelerator, cpus: 2, seed: 1 };
+        let line = machine.arguments().join(" ");
+        for part in [
+            "-machine virt,gic-version=3",
+            "-cpu cortex-a53,cntfrq=1000000000",
+            "-append console=ttyAMA0 quiet panic=-1 rdinit=/init -serial",
+            "-semihosting-config enable=on,userspace=on,target=native,chardev=messages",
+            "-device pci-serial,chardev=line0",
+        ] {
+            assert!(line.contains(part), "{part} is not in {line}");
+        }
+        for part in ["isa-", "fw_cfg", "tsc", "no_timer_check", "-serial null"] {
+            assert!(!line.contains(part), "{part} is in {line}");
+        }
     }
 
     #[test]

@@ -1,70 +1,134 @@
 //! The program that runs in guests: its file, and whether it can run there.
 
+mod source;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tactus_model::kernel::Architecture;
+
 use crate::GuestError;
 
-/// The target of its build.
-pub const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
+pub(crate) use source::setup;
+pub use source::{ProgramProgress, ProgramSource};
+
+/// The target of its build for amd64.
+pub const STATIC_TARGET: &str = static_target(Architecture::Amd64);
+
+/// The target of its build for guests of `architecture`.
+pub const fn static_target(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "x86_64-unknown-linux-musl",
+        Architecture::Arm64 => "aarch64-unknown-linux-musl",
+    }
+}
 
 const NAME: &str = "tactus-guest";
 
 /// The program that this build of `tactus` contains. `cargo xtask dist` builds it so; a build from
 /// source finds the program in a file.
 #[cfg(feature = "embedded-program")]
-static EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("TACTUS_GUEST_PROGRAM")));
+const fn embedded(architecture: Architecture) -> Option<&'static [u8]> {
+    match architecture {
+        Architecture::Amd64 => Some(include_bytes!(env!("TACTUS_GUEST_PROGRAM"))),
+        Architecture::Arm64 => Some(include_bytes!(env!("TACTUS_GUEST_PROGRAM_ARM64"))),
+    }
+}
 #[cfg(not(feature = "embedded-program"))]
-static EMBEDDED: Option<&[u8]> = None;
+const fn embedded(_architecture: Architecture) -> Option<&'static [u8]> {
+    None
+}
 
 /// The program that runs in guests.
 #[derive(Clone, Debug)]
 pub struct GuestProgram {
     /// The content of its file.
     pub bytes: Vec<u8>,
+    /// Its file, unless this build of `tactus` contains it.
+    pub file: Option<PathBuf>,
 }
 
 impl GuestProgram {
-    /// Finds the program for `executable`, which is `tactus` itself: the file in
-    /// `TACTUS_GUEST`, else the program that this build contains, else the file beside
-    /// `executable`, where `cargo install` puts it, else in cargo's target directory that contains
-    /// `executable`.
+    /// Finds the program of guests for `executable`, which is `tactus` itself: the file in
+    /// `TACTUS_GUEST` if it is for `architecture`, else the program that this build contains, else
+    /// the file beside `executable`, where `cargo install` puts it, else in cargo's target directory
+    /// that contains `executable`, else in that of the source.
     ///
     /// # Errors
     /// It is in none of these places, or it needs shared libraries.
-    pub fn find(executable: &Path, named: Option<OsString>) -> Result<Self, GuestError> {
+    pub fn find(
+        executable: &Path,
+        named: Option<OsString>,
+        architecture: Architecture,
+    ) -> Result<Self, GuestError> {
         let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
-        let places = match (named, EMBEDDED) {
-            (Some(named), _) => vec![named],
-            (None, Some(bytes)) => return Ok(Self { bytes: bytes.to_vec() }),
-            (None, None) => places(executable),
-        };
-        let Some(file) = places.iter().find(|place| place.is_file()) else {
-            return Err(GuestError::NoProgram(places));
-        };
+        if let Some(named) = named {
+            if !named.is_file() {
+                return Err(GuestError::NoProgram { architecture, places: vec![named] });
+            }
+            let program = Self::read(&named)?;
+            // One variable names one file; guests of another architecture need another.
+            if !is_for_another(&program.bytes, architecture) {
+                return program.require_static(named);
+            }
+        }
+        if let Some(bytes) = embedded(architecture) {
+            return Ok(Self { bytes: bytes.to_vec(), file: None });
+        }
+        let places = places(executable, architecture);
+        for place in places.iter().filter(|place| place.is_file()) {
+            let program = Self::read(place)?;
+            if !is_for_another(&program.bytes, architecture) {
+                return program.require_static(place.clone());
+            }
+        }
+        Err(GuestError::NoProgram { architecture, places })
+    }
+
+    fn read(file: &Path) -> Result<Self, GuestError> {
         let bytes = fs::read(file).map_err(|source| GuestError::Io {
             what: "read",
-            path: file.clone(),
+            path: file.to_owned(),
             source,
         })?;
-        if is_static(&bytes) {
-            Ok(Self { bytes })
-        } else {
-            Err(GuestError::NotStatic(file.clone()))
-        }
+        Ok(Self { bytes, file: Some(file.to_owned()) })
+    }
+
+    fn require_static(self, file: PathBuf) -> Result<Self, GuestError> {
+        if is_static(&self.bytes) { Ok(self) } else { Err(GuestError::NotStatic(file)) }
     }
 }
 
 /// The files that may have the program of `executable`.
-fn places(executable: &Path) -> Vec<PathBuf> {
+fn places(executable: &Path, architecture: Architecture) -> Vec<PathBuf> {
     let Some(beside) = executable.parent() else { return Vec::new() };
+    let built = |target: &Path| target.join(static_target(architecture)).join("release").join(NAME);
     let mut places = vec![beside.join(NAME)];
-    if let Some(target) = beside.parent() {
-        places.push(target.join(STATIC_TARGET).join("release").join(NAME));
-    }
+    places.extend(beside.parent().map(built));
+    let source = ProgramSource::of_this_build().map(|source| built(&source.target_directory()));
+    places.extend(source.filter(|place| !places.contains(place)));
     places
 }
+
+/// Whether an executable is for guests of another architecture: by `e_machine` of a 64-bit ELF
+/// file (elf(5)).
+fn is_for_another(bytes: &[u8], architecture: Architecture) -> bool {
+    let found = bytes.get(18..20).filter(|_| bytes.starts_with(ELF));
+    let mut others = Architecture::ALL.iter().filter(|other| **other != architecture);
+    others.any(|other| found.is_some_and(|found| *found == machine_of(*other).to_le_bytes()))
+}
+
+/// `EM_X86_64` and `EM_AARCH64` of elf.h.
+const fn machine_of(architecture: Architecture) -> u16 {
+    match architecture {
+        Architecture::Amd64 => 62,
+        Architecture::Arm64 => 183,
+    }
+}
+
+/// The beginning of a 64-bit ELF file.
+const ELF: &[u8] = b"\x7fELF\x02\x01";
 
 /// Whether an executable has no interpreter, which would load its libraries: a 64-bit ELF file
 /// without a `PT_INTERP` program header (elf(5)).
@@ -83,7 +147,7 @@ fn is_static(bytes: &[u8]) -> bool {
             })
             .collect::<Option<Vec<u64>>>()
     };
-    let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
+    let is_elf = bytes.starts_with(ELF);
     is_elf && headers().is_some_and(|kinds| !kinds.contains(&u64::from(INTERPRETER)))
 }
 
@@ -91,34 +155,57 @@ fn is_static(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_program_is_searched_beside_tactus_and_in_the_target_directory() {
-        let executable = Path::new("/home/ann/tactus/target/release/tactus");
-        let expected = [
-            "/home/ann/tactus/target/release/tactus-guest",
-            "/home/ann/tactus/target/x86_64-unknown-linux-musl/release/tactus-guest",
-        ];
-        assert_eq!(places(executable), expected.map(PathBuf::from));
-    }
+    const AMD64: Architecture = Architecture::Amd64;
 
     #[test]
-    fn a_named_program_is_the_only_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let executable = folder.path().join("tactus");
-        let beside = folder.path().join(NAME);
-        fs::write(&beside, elf(&[1])).unwrap();
-        let missing = folder.path().join("mine");
-        let named = GuestProgram::find(&executable, Some(missing.clone().into()));
-        assert!(matches!(named, Err(GuestError::NoProgram(places)) if places == [missing]));
-        for named in [None, Some("".into())] {
-            assert!(GuestProgram::find(&executable, named).is_ok());
+    fn the_program_is_searched_beside_tactus_and_in_the_target_directories() {
+        let executable = Path::new("/home/ann/tactus/target/release/tactus");
+        for (architecture, target) in [
+            (AMD64, "x86_64-unknown-linux-musl"),
+            (Architecture::Arm64, "aarch64-unknown-linux-musl"),
+        ] {
+            let expected = [
+                "/home/ann/tactus/target/release/tactus-guest".to_owned(),
+                format!("/home/ann/tactus/target/{target}/release/tactus-guest"),
+            ];
+            let places = places(executable, architecture);
+            assert_eq!(places[..2], expected.map(PathBuf::from));
+            assert!(places[2..].iter().all(|place| place.ends_with("release/tactus-guest")));
         }
     }
 
+    #[test]
+    fn a_named_program_is_the_only_one_of_its_architecture() {
+        let folder = tempfile::tempdir().unwrap();
+        let executable = folder.path().join("bin/tactus");
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        let beside = folder.path().join("bin").join(NAME);
+        fs::write(&beside, elf(&[1], AMD64)).unwrap();
+        let missing = folder.path().join("mine");
+        let find = |named: Option<OsString>, architecture| {
+            GuestProgram::find(&executable, named, architecture)
+        };
+        match find(Some(missing.clone().into()), AMD64) {
+            Err(GuestError::NoProgram { places, .. }) => assert_eq!(places, [missing]),
+            other => panic!("{other:?}"),
+        }
+        for named in [None, Some("".into())] {
+            assert_eq!(find(named, AMD64).unwrap().file, Some(beside.clone()));
+        }
+        let arm64 = folder.path().join("arm64");
+        fs::write(&arm64, elf(&[1], Architecture::Arm64)).unwrap();
+        let named = Some(OsString::from(&arm64));
+        assert_eq!(find(named.clone(), AMD64).unwrap().file, Some(beside.clone()));
+        assert_eq!(find(named, Architecture::Arm64).unwrap().file, Some(arm64));
+        fs::write(&beside, elf(&[3], AMD64)).unwrap();
+        assert!(matches!(find(None, AMD64), Err(GuestError::NotStatic(file)) if file == beside));
+    }
+
     /// An ELF file with program headers of these types.
-    fn elf(kinds: &[u32]) -> Vec<u8> {
+    fn elf(kinds: &[u32], architecture: Architecture) -> Vec<u8> {
         let mut bytes = vec![0; 64];
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[..6].copy_from_slice(ELF);
+        bytes[18..20].copy_from_slice(&machine_of(architecture).to_le_bytes());
         bytes[32] = 64;
         bytes[54] = 56;
         bytes[56] = kinds.len() as u8;
@@ -131,9 +218,9 @@ mod tests {
 
     #[test]
     fn a_program_with_an_interpreter_is_not_static() {
-        assert!(is_static(&elf(&[1, 2, 1])));
-        assert!(!is_static(&elf(&[1, 3, 1])));
+        assert!(is_static(&elf(&[1, 2, 1], AMD64)));
+        assert!(!is_static(&elf(&[1, 3, 1], AMD64)));
         assert!(!is_static(b"#!/bin/sh"));
-        assert!(!is_static(&elf(&[1, 2])[..70]), "cut off");
+        assert!(!is_static(&elf(&[1, 2], AMD64)[..70]), "cut off");
     }
 }

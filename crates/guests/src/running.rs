@@ -9,10 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tactus_model::guest::REQUEST_FILE;
 use tactus_sys::owned_directory::OwnedDirectory;
 
 use crate::emulator::Emulator;
-use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, REQUEST_FILE};
+use crate::machine::{ARCHIVE_FILE, KERNEL_FILE};
 
 /// The prefix of the names of working directories.
 pub const DIRECTORY: &str = "tactus-guest-";
@@ -78,8 +79,11 @@ struct Place {
     machine: Option<Running>,
 }
 
+/// How often a machine that waits looks whether its turn was ended.
+pub const LOOK_FOR_END: Duration = Duration::from_millis(100);
+
 /// The turn was ended, so no machine may start.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the guest was ended")]
 pub struct Ended;
 

@@ -3,7 +3,9 @@
 /// The progress of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It has sent nothing.
+    /// It waits until it may begin.
+    Wait,
+    /// It has begun, and sent nothing.
     Boot,
     /// It has sent its facts, starts its load and prepares.
     Preparation,
@@ -19,7 +21,7 @@ impl Stage {
         // A shortfall may arrive at any time.
         const SHORTFALL: &str = "{\"message\":\"shortfall\"";
         match self {
-            Self::Boot => Self::Preparation,
+            Self::Wait | Self::Boot => Self::Preparation,
             Self::Preparation if line.starts_with(SHORTFALL) => self,
             Self::Preparation | Self::Measurement | Self::End => Self::Measurement,
         }
@@ -27,6 +29,7 @@ impl Stage {
 
     const fn words(self) -> &'static str {
         match self {
+            Self::Wait => "had not begun",
             Self::Boot => "had not booted",
             Self::Preparation => "had booted, but its load had not started",
             Self::Measurement => "was measuring",
@@ -50,8 +53,10 @@ pub fn stages(stages: &[Stage]) -> String {
 
 /// What the CPUs did, by samples of QEMU's `info registers`; `None` without samples.
 pub fn activity(looks: &[String]) -> Option<&'static str> {
-    let halted = looks.iter().filter(|look| look.contains("HLT=1")).count();
-    match (halted, looks.len()) {
+    // For other CPUs than those of x86, QEMU does not print whether they are halted.
+    let looks = || looks.iter().filter(|look| look.contains("HLT="));
+    let halted = looks().filter(|look| look.contains("HLT=1")).count();
+    match (halted, looks().count()) {
         (_, 0) => None,
         (0, _) => Some("its CPU was busy; use a longer --guest-limit or fewer copies of the load"),
         (halted, all) if halted == all => Some("its CPU was idle, so it waited for an event"),
@@ -80,9 +85,9 @@ mod tests {
         let preparing = Stage::Boot.after("{}").after(&shortfall);
         let measuring = preparing.after(&opened).after(&shortfall);
         assert_eq!(
-            stages(&[Stage::End, measuring, preparing]),
+            stages(&[Stage::End, measuring, preparing, Stage::Wait]),
             "machine 1 had ended, machine 2 was measuring, \
-             machine 3 had booted, but its load had not started"
+             machine 3 had booted, but its load had not started, machine 4 had not begun"
         );
     }
 
@@ -90,6 +95,7 @@ mod tests {
     fn the_activity_of_a_cpu_is_described_by_its_samples() {
         let look = |halted: u8| format!("RIP=ffffffff9c600080 CPL=0 II=0 A20=1 SMM=0 HLT={halted}");
         assert_eq!(activity(&[]), None);
+        assert_eq!(activity(&["PC=ffffffc0080a1b2c X00=0".to_owned()]), None);
         assert!(activity(&[look(0), look(0)]).unwrap().contains("busy; use a longer"));
         assert!(activity(&[look(1), look(1)]).unwrap().contains("idle, so it waited"));
         assert!(activity(&[look(1), look(0)]).unwrap().contains("partly idle"));

@@ -92,12 +92,15 @@ impl Decoder {
 /// permit high-resolution timers.
 const UNFINISHED_CLOCK: &str = "tsc-early";
 
+/// Linux's clock source on arm64, the generic timer.
+const ARM64_CLOCK: &str = "arch_sys_counter";
+
 /// Why a guest with these facts does not match the request, and the fix.
 fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
     let source = facts.cpu.clock_source.as_deref().unwrap_or("unknown");
     let trusted: &[&str] = match guest.time {
-        GuestTime::Exact(_) => &["tsc"],
-        GuestTime::Wall => &["tsc", "kvm-clock"],
+        GuestTime::Exact(_) => &["tsc", ARM64_CLOCK],
+        GuestTime::Wall => &["tsc", ARM64_CLOCK, "kvm-clock"],
     };
     if source == UNFINISHED_CLOCK {
         return Some((
@@ -145,6 +148,14 @@ pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
     let runs = u32::try_from(transcripts.len()).unwrap_or(u32::MAX);
     let sha256 = sha256(first.iter().flat_map(|line| [line.as_str(), "\n"]));
     Ok(Proof { runs, bytes, sha256 })
+}
+
+/// The machine that sent less than another, but nothing else: it ended too early.
+pub fn cut_short(transcripts: &[Vec<String>]) -> Option<usize> {
+    let longest = transcripts.iter().max_by_key(|lines| lines.len())?;
+    let is_shorter = |lines: &Vec<String>| lines.len() < longest.len();
+    let all_begin_alike = transcripts.iter().all(|lines| longest.starts_with(lines));
+    all_begin_alike.then(|| transcripts.iter().position(is_shorter)).flatten()
 }
 
 /// The number of the first differing line, counted from 1.
@@ -217,6 +228,22 @@ mod tests {
         }
         assert!(decoder.is_over());
         assert!(decoder.decode("{\"message\":\"opened\"}").is_none());
+    }
+
+    #[test]
+    fn a_machine_that_ended_too_early_is_not_one_that_differs() {
+        let check = |transcripts: &[&[&str]], expected: Option<usize>| {
+            let transcripts: Vec<Vec<String>> = transcripts
+                .iter()
+                .map(|lines| lines.iter().map(ToString::to_string).collect())
+                .collect();
+            assert_eq!(cut_short(&transcripts), expected, "{transcripts:?}");
+        };
+        check(&[&["a", "b"], &["a", "b"]], None);
+        check(&[&["a", "b"], &["a"]], Some(1));
+        check(&[&[], &["a"]], Some(0));
+        check(&[&["a", "c"], &["a", "b", "d"]], None);
+        check(&[], None);
     }
 
     #[test]

@@ -12,8 +12,9 @@ use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
 
 use crate::emulator::Emulator;
 use crate::monitor::Monitor;
+use crate::permits::Permits;
 use crate::running::{MachineFiles, Running, Slot};
-use crate::saved::{BootedMachine, MachineName, SavedMachines};
+use crate::saved::{BootedMachine, Booting, Claim, MachineName, SavedMachines};
 
 /// The inputs of the machines of one turn.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct GuestTurn {
     /// The kernel's file.
     pub kernel: PathBuf,
     /// The content of the archive.
-    pub archive: Vec<u8>,
+    pub archive: Arc<Vec<u8>>,
     /// The request, as a line.
     pub request: Vec<u8>,
     /// The emulator's arguments for a machine that boots.
@@ -40,6 +41,10 @@ pub struct GuestTurn {
     pub next: AtomicUsize,
     /// The saved machines, of this turn and others.
     pub saved: Arc<SavedMachines>,
+    /// The number of this turn; its machines run before those of later turns.
+    pub order: u64,
+    /// The permits of the machines of all turns.
+    pub permits: Arc<Permits>,
 }
 
 /// The request during a boot: the same for every turn, so that the saved state contains none.
@@ -55,7 +60,7 @@ impl GuestTurn {
             }
             let event = match self.run_machine(number, slot, events) {
                 Ok(()) => MachineEvent::End(number),
-                Err(error) => MachineEvent::Fault(error.to_string()),
+                Err(error) => MachineEvent::Fault(number, error.to_string()),
             };
             // The collector is gone if the turn was ended.
             if events.send(event).is_err() {
@@ -70,13 +75,29 @@ impl GuestTurn {
         slot: &Slot,
         events: &SyncSender<MachineEvent>,
     ) -> io::Result<()> {
-        let output = if self.guest.time.is_exact() {
-            let Some(booted) = self.booted(number, slot)? else { return Ok(()) };
+        let is_exact = self.guest.time.is_exact();
+        let name = self.name(number);
+        let is_ended = || slot.is_ended();
+        // A machine that waits for another turn to boot it needs no permit meanwhile.
+        let claim = is_exact.then(|| self.saved.claim(&name, is_ended)).transpose()?;
+        let _permit = self.permits.wait((self.order, number), is_ended)?;
+        // The collector is gone if the turn was ended.
+        if events.send(MachineEvent::Begin(number)).is_err() {
+            return Ok(());
+        }
+        let output = if let Some(claim) = claim {
+            let booted = match claim {
+                Claim::Saved(booted) => booted,
+                Claim::Boot(booting) => match self.boot(slot, booting)? {
+                    Some(booted) => booted,
+                    None => return Ok(()),
+                },
+            };
             let (output, directory) =
                 self.start(slot, &self.request, &self.arguments_to_restore)?;
             Monitor::connect(&directory, || slot.is_running())
                 .and_then(|mut monitor| monitor.restore(&booted.state))
-                .map_err(|error| slot.explain(error))?;
+                .map_err(|error| in_temporary("restore", &slot.explain(error)))?;
             output
         } else {
             self.start(slot, &self.request, &self.arguments)?.0
@@ -111,20 +132,18 @@ impl GuestTurn {
         Ok((output, directory))
     }
 
-    /// The machine with this number, booted now unless it is saved already; `None` if it ended
-    /// during the boot, which its console explains.
-    fn booted(&self, number: usize, slot: &Slot) -> io::Result<Option<Arc<BootedMachine>>> {
-        let name = self.name(number);
-        if let Some(saved) = self.saved.find(&name) {
-            return Ok(Some(saved));
-        }
+    /// Boots a machine and saves it; `None` if it ended during the boot, which its console
+    /// explains.
+    fn boot(&self, slot: &Slot, booting: Booting<'_>) -> io::Result<Option<Arc<BootedMachine>>> {
         let (output, directory) = self.start(slot, NO_REQUEST, &self.arguments)?;
         let mut booted = BootedMachine::new()?;
         let paused = Monitor::connect(&directory, || slot.is_running())
             .and_then(|mut monitor| monitor.wait_for_pause().map(|()| monitor));
         match paused {
             Ok(mut monitor) => {
-                monitor.save(&booted.state).map_err(|error| slot.explain(error))?;
+                monitor
+                    .save(&booted.state)
+                    .map_err(|error| in_temporary("save", &slot.explain(error)))?;
             }
             Err(_) if matches!(lines_of(output).read_line(), Err(WireError::Closed)) => {
                 return Ok(None);
@@ -135,9 +154,7 @@ impl GuestTurn {
         if let Some(machine) = &mut booted.remains {
             machine.child.wait()?;
         }
-        let booted = Arc::new(booted);
-        self.saved.add(name, Arc::clone(&booted));
-        Ok(Some(booted))
+        Ok(Some(booting.save(booted)))
     }
 
     /// The name under which the machine with this number is saved.
@@ -151,6 +168,15 @@ fn lines_of(output: ChildStdout) -> MessageReader<BufReader<ChildStdout>> {
     MessageReader::new(BufReader::new(output), MESSAGE_LIMIT)
 }
 
+/// An error in writing or reading the state of a machine, which takes about 100 MB.
+fn in_temporary(what: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!(
+        "cannot {what} its state in {}, which needs about 100 MB for each machine (TMPDIR chooses \
+         another directory): {error}",
+        std::env::temp_dir().display()
+    ))
+}
+
 /// The reason if a guest sends messages before it was stopped.
 const STALE_PROGRAM: &str = "the program in it did not wait for its request: its version is not \
     that of this tactus. Rebuild tactus-guest";
@@ -158,10 +184,12 @@ const STALE_PROGRAM: &str = "the program in it did not wait for its request: its
 /// An event of the machines of one turn.
 #[derive(Debug)]
 pub enum MachineEvent {
+    /// The machine with this number begins to boot, or to be restored.
+    Begin(usize),
     /// The machine with this number sent a line.
     Line(usize, String),
     /// The machine with this number sends nothing more.
     End(usize),
-    /// A machine cannot run; the reason.
-    Fault(String),
+    /// The machine with this number cannot run; the reason.
+    Fault(usize, String),
 }

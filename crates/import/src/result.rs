@@ -92,6 +92,7 @@ impl ForeignTask {
             clock: None,
             by_dirt: None,
             messages: None,
+            playback: None,
         }
     }
 }

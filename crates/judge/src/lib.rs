@@ -5,7 +5,7 @@
 //! is fit for measurements, [`verdict`] whether the figures of a run are reliable,
 //! [`compare`] what differs between two runs, [`gate`] whether a run meets given demands,
 //! [`kernels`] whether one kernel is worse than another, [`purpose`] how often a
-//! deadline is missed, [`need`] which reserve a periodic thread needs, and [`costs`] what limits the
+//! deadline is missed, [`need`] which reserve a periodic thread needs, [`history`] how a figure changed from run to run, and [`costs`] what limits the
 //! costs of operations.
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ pub mod costs;
 pub mod doctor;
 mod finding;
 pub mod gate;
+pub mod history;
 pub mod kernels;
 pub mod need;
 pub mod purpose;

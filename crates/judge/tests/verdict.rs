@@ -393,6 +393,34 @@ fn in_deterministic_time_rounds_are_seeds_and_nothing_drifts() {
 }
 
 #[test]
+fn an_emulator_that_misses_many_due_times_invalidates() {
+    let emulated = |missed: u64| {
+        let mut run = sound();
+        for cell in &mut run.header.plan.cells {
+            let (kernel, time) = ("debian".parse().unwrap(), "wall".parse().unwrap());
+            cell.target = Target::Guest(Guest { kernel, time });
+        }
+        let facts = run.header.facts_before.clone();
+        in_every(&mut run, |measurement| {
+            measurement.guest = Some(Box::new(fixture::guest("a", 1, facts.clone())));
+            for task in &mut measurement.tasks {
+                task.accounting.missed += missed;
+                task.accounting.intended += missed;
+            }
+        });
+        run
+    };
+    let few = verdict(&emulated(10));
+    assert_eq!(few.validity, Validity::WithWarnings, "{few:#?}");
+    let many = verdict(&emulated(100_000));
+    let found = many.of_state(State::Invalidates).next().expect("an invalidating finding");
+    assert_eq!(found.check, "missed due times");
+    assert!(found.fact.contains("emulated in software"), "{found:?}");
+    assert!(found.fix.as_deref().is_some_and(|fix| fix.contains("--exact")), "{found:?}");
+    assert_eq!(many.validity, Validity::Invalid);
+}
+
+#[test]
 fn a_run_whose_turns_all_failed_has_one_finding_about_it() {
     let mut run = small("policy = \"fifo:90\"", 1);
     run.measurements.clear();

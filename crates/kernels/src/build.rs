@@ -10,6 +10,7 @@ mod options;
 mod site;
 mod source;
 mod tools;
+mod tree;
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,9 +19,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tactus_model::digest::sha256;
-use tactus_model::kernel::BuiltKernel;
+use tactus_model::kernel::{Architecture, BuiltKernel};
 
 pub use tools::Tool;
+pub use tree::{Recipe, Tree};
 
 use crate::cache::Cache;
 use crate::{FileError, Kernel, KernelError, KernelState, KnownKernel, failed};
@@ -33,10 +35,17 @@ use source::{PATCH, Source, Sources};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum BuildEvent<'a> {
-    /// The source is being fetched.
+    /// A package is being fetched: a source, or a kernel of Debian.
     Fetching {
         /// The package.
         package: &'a str,
+        /// Its size, if known.
+        bytes: Option<u64>,
+    },
+    /// The lists of Debian's packages for another architecture are being fetched.
+    FetchingLists {
+        /// The architecture.
+        architecture: Architecture,
     },
     /// The source is being unpacked and patched.
     Unpacking {
@@ -62,6 +71,24 @@ pub enum BuildEvent<'a> {
         of: u64,
         /// The remaining time in seconds, once enough objects were compiled to estimate it.
         seconds_left: Option<u64>,
+    },
+    /// The program that runs in guests is being built.
+    Program {
+        /// The CPUs of the guests.
+        architecture: Architecture,
+        /// The packages whose compilation has begun.
+        packages: u64,
+        /// All packages.
+        of: u64,
+        /// The remaining time in seconds, once enough packages were compiled to estimate it.
+        seconds_left: Option<u64>,
+    },
+    /// The program that runs in guests is built.
+    ProgramBuilt {
+        /// The CPUs of the guests.
+        architecture: Architecture,
+        /// The duration in seconds.
+        seconds: u64,
     },
     /// The kernel is built.
     Built {

@@ -23,6 +23,11 @@ impl Cache {
         Self { root }
     }
 
+    /// The directory of the cache.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// A temporary directory for unpacking, on the same filesystem.
     pub(super) fn scratch(&self) -> Result<tempfile::TempDir, FileError> {
         fs::create_dir_all(&self.root).map_err(|error| failed(&self.root, error))?;

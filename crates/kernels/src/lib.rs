@@ -14,15 +14,15 @@ mod tool;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
 use tactus_model::digest::sha256;
-use tactus_model::kernel::{Flavour, KernelSource};
+use tactus_model::kernel::{Architecture, Flavour, KernelSource};
 
-pub use build::{BuildError, BuildEvent, Tool};
+pub use build::{BuildError, BuildEvent, Recipe, Tool, Tree};
 
 use build::{Builder, Listener};
 use cache::Cache;
@@ -32,6 +32,8 @@ use cache::Cache;
 pub struct Kernel {
     /// Its file.
     pub path: PathBuf,
+    /// The CPUs that it runs on.
+    pub architecture: Architecture,
     /// The release in its file's header, as in `uname -r`.
     pub release: Option<String>,
     /// The SHA-256 digest of its file.
@@ -100,7 +102,10 @@ pub enum KernelError {
         there: String,
     },
     /// The file is not a kernel.
-    #[error("{} is not a kernel: it has no bzImage header", .0.display())]
+    #[error(
+        "{} is not a kernel: it has the header of neither an x86 bzImage nor an arm64 Image",
+        .0.display()
+    )]
     NotAKernel(PathBuf),
     /// The package tool is missing.
     #[error("cannot fetch Debian's kernels: `{0}` is not installed")]
@@ -218,17 +223,47 @@ impl Kernels {
             KernelSource::Built(kernel) => {
                 self.builder.find_or_build(kernel, &self.cache, &*self.listener)
             }
-            KernelSource::Debian { flavour, version } => {
+            KernelSource::Debian { flavour, architecture, version } => {
+                let archive = debian::Archive::of(*architecture, &self.cache, &*self.listener);
                 let package = match version {
-                    Some(version) => debian::package(*flavour, version),
-                    None => debian::current(*flavour)?,
+                    Some(version) => debian::package(*flavour, *architecture, version),
+                    None => archive.current(*flavour)?,
                 };
                 match self.cache.find(&package)? {
                     Some(kernel) => Ok(kernel),
-                    None => debian::fetch(&package, &self.cache),
+                    None => archive.fetch(&package),
                 }
             }
         }
+    }
+
+    /// Builds the kernel of a tree of sources; `name` is its name in events. Objects stay, so that
+    /// the next build of a similar tree is short. The image is in the tree or among its objects.
+    ///
+    /// # Errors
+    /// A tool is missing, the build fails, or its result is not a kernel.
+    pub fn build_tree(&self, tree: &Tree, name: &str) -> Result<Kernel, KernelError> {
+        tree.build(name, &self.builder.search_path, &*self.listener)
+    }
+
+    /// The CPUs that a kernel is for, by its name or the header of its file; `None` if there is no
+    /// such file, or it is not a kernel. Nothing is fetched or built.
+    pub fn architecture(&self, source: &KernelSource) -> Option<Architecture> {
+        /// The headers of all architectures.
+        const HEADER: u64 = 0x400;
+        source.architecture().or_else(|| {
+            let path = match source {
+                KernelSource::File(path) => PathBuf::from(path),
+                KernelSource::Installed { release } => {
+                    let release = release.clone().unwrap_or_else(running_release);
+                    self.installed.join(format!("{IMAGE_PREFIX}{release}"))
+                }
+                KernelSource::Debian { .. } | KernelSource::Built(_) => return None,
+            };
+            let mut header = Vec::new();
+            fs::File::open(path).ok()?.take(HEADER).read_to_end(&mut header).ok()?;
+            image::architecture(&header)
+        })
     }
 
     fn installed(&self, release: Option<&str>) -> Result<Kernel, KernelError> {
@@ -271,9 +306,8 @@ impl Kernels {
         });
         let packages = self.cache.packages()?;
         let fetched = packages.iter().filter_map(|package| {
-            let (flavour, version) = debian::flavour_and_version(package)?;
             Some(KnownKernel {
-                name: format!("{flavour}@{version}"),
+                name: debian::source(package)?.to_string(),
                 state: KernelState::Fetched,
                 from: package.clone(),
             })
@@ -282,19 +316,25 @@ impl Kernels {
     }
 
     /// The [`local`](Self::local) kernels, built and unfinished kernels, and, if Debian's package
-    /// tool is installed, the current kernels of Debian. Running that tool takes some seconds.
+    /// tool is installed, the current kernels of Debian of those architectures whose lists are
+    /// here. Running that tool takes some seconds.
     ///
     /// # Errors
     /// The cache exists and cannot be read.
     pub fn list(&self) -> Result<Vec<KnownKernel>, KernelError> {
         let packages = self.cache.packages()?;
-        let current = Flavour::ALL.iter().filter_map(|flavour| {
-            let package = debian::current(*flavour).ok()?;
+        let all = Architecture::ALL.iter().flat_map(|architecture| {
+            Flavour::ALL.iter().map(move |flavour| (*flavour, *architecture))
+        });
+        let current = all.filter_map(|(flavour, architecture)| {
+            let archive = debian::Archive::of(architecture, &self.cache, &*self.listener);
+            let package = archive.known(flavour)?;
             let state = match packages.contains(&package) {
                 true => KernelState::Fetched,
                 false => KernelState::Available,
             };
-            Some(KnownKernel { name: flavour.word().to_owned(), state, from: package })
+            let source = KernelSource::Debian { flavour, architecture, version: None };
+            Some(KnownKernel { name: source.to_string(), state, from: package })
         });
         let built = self.builder.list(&self.cache)?;
         Ok(self.local()?.into_iter().chain(built).chain(current).collect())
@@ -312,11 +352,11 @@ fn running_release() -> String {
 /// Reads a kernel's file, and its configuration if `config` exists.
 fn kernel_in(path: &Path, config: Option<&Path>) -> Result<Kernel, KernelError> {
     let bytes = fs::read(path).map_err(|error| failed(path, error))?;
-    if !image::is_kernel(&bytes) {
-        return Err(KernelError::NotAKernel(path.to_owned()));
-    }
+    let architecture =
+        image::architecture(&bytes).ok_or_else(|| KernelError::NotAKernel(path.to_owned()))?;
     Ok(Kernel {
         path: path.to_owned(),
+        architecture,
         release: image::release(&bytes),
         sha256: sha256([&bytes]),
         // Without it, some facts of the guest stay unknown.
@@ -341,6 +381,9 @@ mod tests {
         assert_eq!(kernel.release.as_deref(), Some("6.1.0-56-amd64"));
         assert_eq!(kernel.config.as_deref(), Some(b"CONFIG_HZ=250\n".as_slice()));
         assert_eq!(kernel.sha256, sha256([&image]));
+        let architecture = |release: &str| kernels.architecture(&source(release));
+        assert_eq!(architecture("6.1.0-56-amd64"), Some(Architecture::Amd64));
+        assert_eq!(architecture("7.0"), None);
 
         let error = kernels.find(&source("7.0")).unwrap_err();
         assert!(error.to_string().contains("installed: 6.1.0-56-amd64"), "{error}");

@@ -1,27 +1,26 @@
-//! Runs the turns of a plan one after another and stores their results.
+//! Runs the turns of a plan and stores their results in the order of the plan.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvError, channel};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use tactus_model::cell::Cell;
+use tactus_model::cell::{self, Cell};
+use tactus_model::digest::sha256;
 use tactus_model::experiment::{Plan, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{CellRequest, Message};
+use tactus_model::message::CellRequest;
 use tactus_model::random::SplitMix64;
-use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
-use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
-use tactus_model::traced::TracedData;
 use tactus_model::until::Until;
 use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
-use tactus_wire::Input;
 
 use crate::event::Event;
-use crate::taken::Taken;
-use crate::target::{Inbox, Signal, Stopper, Target};
+use crate::target::{Inbox, Stopper, Target};
+use crate::turn::{Begun, Outcome};
 
 /// A run in progress: its store, its target, and the way to stop it.
 pub struct Engine<'a> {
@@ -33,6 +32,8 @@ pub struct Engine<'a> {
     pub read_facts: &'a dyn Fn() -> MachineFacts,
     /// How long to wait for a silent measuring process beyond the length of its cell.
     pub patience: Duration,
+    /// How many turns may be measured at a time: one, unless they cannot affect each other.
+    pub turns_at_a_time: usize,
     stopper: Stopper,
 }
 
@@ -58,18 +59,10 @@ fn at_pace(expected: Nanos, before: Nanos, taken: Duration) -> Nanos {
     Duration::try_from_secs_f64(expected.as_secs_f64() * pace).map_or(expected, Nanos::from)
 }
 
-/// The outcome of a turn.
-enum Outcome {
-    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, TracedData),
-    Failed(Failure),
-    Stopped,
-}
-
-/// The last input from a measuring process.
-enum Last {
-    Outcome(Outcome),
-    /// It closed its output without a last message.
-    Closed,
+/// What the engine hears of a turn.
+enum Step {
+    Event(Event<'static>),
+    Outcome(Box<Outcome>),
 }
 
 impl<'a> Engine<'a> {
@@ -83,7 +76,14 @@ impl<'a> Engine<'a> {
         target: &'a mut dyn Target,
         read_facts: &'a dyn Fn() -> MachineFacts,
     ) -> Self {
-        Self { store, target, read_facts, patience: Self::PATIENCE, stopper: Stopper::default() }
+        Self {
+            store,
+            target,
+            read_facts,
+            patience: Self::PATIENCE,
+            turns_at_a_time: 1,
+            stopper: Stopper::default(),
+        }
     }
 
     /// Returns a handle that stops the run from another thread.
@@ -136,7 +136,8 @@ impl<'a> Engine<'a> {
         Ok(status)
     }
 
-    /// Runs `turns` one after another, and stores their results. Breaks when it is stopped.
+    /// Runs `turns`, and stores their results in the order of the turns. Breaks when it is
+    /// stopped.
     fn take_all(
         &mut self,
         run: &RunId,
@@ -145,10 +146,38 @@ impl<'a> Engine<'a> {
         sitting: &mut Sitting,
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Result<ControlFlow<()>, StoreError> {
+        let stopper = self.stopper.clone();
+        let done = thread::scope(|scope| {
+            let done = self.take_in_order(scope, run, plan, turns, sitting, listener);
+            if !matches!(done, Ok(ControlFlow::Continue(()))) {
+                // The turns that began early are not needed any more.
+                stopper.stop();
+            }
+            done
+        });
+        if !matches!(done, Ok(ControlFlow::Continue(()))) {
+            stopper.take_request();
+        }
+        done
+    }
+
+    fn take_in_order<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        run: &RunId,
+        plan: &'scope Plan,
+        turns: &[Turn],
+        sitting: &mut Sitting,
+        listener: &mut dyn FnMut(Event<'_>),
+    ) -> Result<ControlFlow<()>, StoreError> {
         let labels = plan.labels();
         let of = sitting.done + turns.len();
         let expected = plan.estimate(turns);
+        let mut ahead: VecDeque<Receiver<Step>> = VecDeque::new();
         for (taken, &turn) in turns.iter().enumerate() {
+            if self.stopper.is_requested() {
+                return Ok(ControlFlow::Break(()));
+            }
             let label = &labels[turn.cell];
             let before = plan.estimate(&turns[..taken]);
             let remaining = at_pace(
@@ -157,9 +186,13 @@ impl<'a> Engine<'a> {
                 sitting.began.elapsed(),
             );
             listener(Event::TurnStarted { turn, label, done: sitting.done, of, remaining });
-            let outcome = self.take(plan, turn, listener);
+            for &next in turns[taken..].iter().take(self.turns_at_a_time.max(1)).skip(ahead.len()) {
+                let begun = self.begin(plan, next);
+                ahead.push_back(follow(scope, begun));
+            }
+            let outcome = ahead.pop_front().map(|steps| outcome_of(&steps, listener));
             sitting.done += 1;
-            match outcome {
+            match outcome.unwrap_or(Outcome::Stopped) {
                 Outcome::Finished(measurement, samples, traced_data) => {
                     self.store.save_traced(run, &measurement, &samples, &traced_data)?;
                     listener(Event::TurnFinished { label, measurement: &measurement });
@@ -210,106 +243,65 @@ impl<'a> Engine<'a> {
             .collect())
     }
 
-    /// Measures one cell once.
-    fn take(&mut self, plan: &Plan, turn: Turn, listener: &mut dyn FnMut(Event<'_>)) -> Outcome {
+    /// Begins to measure one cell once.
+    fn begin<'p>(&mut self, plan: &'p Plan, turn: Turn) -> Begun<'p> {
         let cell = &plan.cells[turn.cell];
         let (seed, boot_seed) = (seed_of(plan, turn), boot_seed_of(plan, turn.round));
         let request = CellRequest { turn, cell: cell.clone(), seed, boot_seed };
         let (inbox, signals) = Inbox::new();
-        self.stopper.watch(inbox.clone());
-        let measuring = match self.target.begin(&request, inbox) {
-            Ok(measuring) => measuring,
-            Err(error) => {
-                return failed(turn, format!("cannot start the measuring process: {error}"));
-            }
-        };
-        let last = self.listen(cell, turn, signals, listener);
-        let end = measuring.end();
-        match last {
-            Last::Outcome(outcome) => outcome,
-            Last::Closed => failed(turn, format!("the measuring process died: {end}")),
-        }
+        let watching = self.stopper.watch(inbox.clone());
+        let measuring = self.target.begin(&request, inbox);
+        Begun { cell, turn, measuring, signals, watching, patience: self.patience }
     }
+}
 
-    /// Follows a measuring process until its last message, its end, or ours. Dropping `signals`
-    /// on return releases the threads that wait for space.
-    fn listen(
-        &self,
-        cell: &Cell,
-        turn: Turn,
-        signals: Receiver<Signal>,
-        listener: &mut dyn FnMut(Event<'_>),
-    ) -> Last {
-        let mut taken = match Taken::within(cell) {
-            Ok(taken) => taken,
-            Err(error) => return Last::Outcome(failed(turn, error.to_string())),
-        };
-        // Both windows may pass before the next message.
-        let patience = Duration::from(cell.length()) + self.patience;
-        let mut deadline = Instant::now() + patience;
-        loop {
-            if self.stopper.take_request() {
-                return Last::Outcome(Outcome::Stopped);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            let message = match signals.recv_timeout(left) {
-                Ok(Signal::Input(Input::Message(message))) => message,
-                Ok(Signal::Input(Input::Garbled(line))) => {
-                    let reason = format!("invalid output of the measuring process: {line:.200}");
-                    return Last::Outcome(failed(turn, reason));
-                }
-                Ok(Signal::Input(Input::Closed)) => return Last::Closed,
-                Ok(Signal::Stop) => continue,
-                // The stopper holds an inbox, so this is always a timeout.
-                Err(_) => return Last::Outcome(failed(turn, hung(cell))),
-            };
-            if let Err(excess) = taken.count(&message) {
-                return Last::Outcome(failed(turn, format!("the measuring process sent {excess}")));
-            }
-            match message {
-                Message::Opened => {
-                    deadline = Instant::now() + patience;
-                    listener(Event::WindowOpened { turn });
-                }
-                // Evaluation takes longer the more samples there are.
-                Message::Closed => deadline = Instant::now() + patience,
-                Message::Samples { task, block } => taken.samples.push((task, block)),
-                Message::TracedSamples { task, block } => {
-                    taken.traced_data.samples.push((task, block));
-                }
-                Message::Recording { bytes } => {
-                    taken.traced_data.recording.extend_from_slice(&bytes);
-                }
-                Message::Shortfall(shortfall) => listener(Event::Shortfall { turn, shortfall }),
-                Message::Task(result) => taken.tasks.push(*result),
-                Message::Finished(mut measurement) => {
-                    let Taken { samples, traced_data, mut tasks, .. } = taken;
-                    measurement.tasks.append(&mut tasks);
-                    return Last::Outcome(Outcome::Finished(measurement, samples, traced_data));
-                }
-                Message::Failed { reason, hint } => {
-                    return Last::Outcome(Outcome::Failed(Failure { turn, reason, hint }));
-                }
-            }
+/// Passes the events of a turn on until its end.
+fn outcome_of(steps: &Receiver<Step>, listener: &mut dyn FnMut(Event<'_>)) -> Outcome {
+    loop {
+        match steps.recv() {
+            Ok(Step::Event(event)) => listener(event),
+            Ok(Step::Outcome(outcome)) => return *outcome,
+            // Its thread has panicked, and the scope of the threads passes that on.
+            Err(RecvError) => return Outcome::Stopped,
         }
     }
 }
 
-fn failed(turn: Turn, reason: String) -> Outcome {
-    Outcome::Failed(Failure { turn, reason, hint: None })
+/// The steps of a turn that has begun.
+fn follow<'scope>(scope: &'scope Scope<'scope, '_>, begun: Begun<'scope>) -> Receiver<Step> {
+    // A turn reports a limited number of steps.
+    let (sender, steps) = channel();
+    scope.spawn(move || {
+        let outcome = begun.outcome(&mut |event| {
+            // The engine no longer listens if it has failed.
+            let _ = sender.send(Step::Event(event));
+        });
+        let _ = sender.send(Step::Outcome(Box::new(outcome)));
+    });
+    steps
 }
 
-fn hung(cell: &Cell) -> String {
-    format!(
-        "the measuring process did not respond long after its window of {}, and was killed",
-        cell.duration
-    )
-}
-
-/// The seed of a turn: different for each turn, and determined by the plan's seed.
+/// The seed of a turn: determined by the plan's seed, the round, and the cell itself.
+///
+/// Neither other cells of the plan nor the kernel affect it, so that a cell has the same figures in
+/// every plan, and a kernel the same under every name of its file. Equal cells of a plan differ by
+/// their order.
 fn seed_of(plan: &Plan, turn: Turn) -> u64 {
-    let place = u64::from(turn.round) * plan.cells.len() as u64 + turn.cell as u64;
-    SplitMix64::new(plan.seed ^ place.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next_u64()
+    let (before, cell) = (&plan.cells[..turn.cell], &plan.cells[turn.cell]);
+    let equal_before = before.iter().filter(|other| *other == cell).count() as u64;
+    let mut seed = plan.seed;
+    for part in [identity(cell), equal_before, u64::from(turn.round)] {
+        seed = SplitMix64::new(seed ^ part).next_u64();
+    }
+    seed
+}
+
+/// A number for everything that a cell measures, without the place where it does.
+fn identity(cell: &Cell) -> u64 {
+    let anywhere = Cell { target: cell::Target::Host, ..cell.clone() };
+    // A cell is plain values, which JSON can hold: plans are stored so.
+    let text = serde_json::to_vec(&anywhere).unwrap_or_default();
+    u64::from_str_radix(&sha256([text])[..16], 16).unwrap_or_default()
 }
 
 /// The boot seed of guests in a round; from the complement, so that it differs from turns' seeds.
@@ -319,7 +311,37 @@ fn boot_seed_of(plan: &Plan, round: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::experiment::{Experiment, Overrides};
+
     use super::*;
+
+    fn plan(settings: &str) -> Plan {
+        let text = format!("seed = 7\nrounds = 2\nguest-time = \"exact\"\n[settings]\n{settings}");
+        Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap()
+    }
+
+    #[test]
+    fn the_seed_of_a_turn_depends_on_its_cell_and_round_only() {
+        let alone = plan("kernel = \"debian\"\nload = \"syscall\"");
+        let beside = plan("kernel = [\"debian-rt\", \"debian\"]\nload = [\"idle\", \"syscall\"]");
+        let seed = |cell, round| seed_of(&beside, Turn { round, cell });
+        let expected = [0, 1].map(|round| seed_of(&alone, Turn { round, cell: 0 }));
+        let of_load = |load: &str| -> Vec<usize> {
+            let has = |cell: &usize| beside.cells[*cell].load.load.to_string().starts_with(load);
+            (0..beside.cells.len()).filter(has).collect()
+        };
+        assert_eq!(of_load("syscall").len(), 2);
+        for cell in of_load("syscall") {
+            assert_eq!([seed(cell, 0), seed(cell, 1)], expected, "under either kernel");
+        }
+        assert!(of_load("idle").iter().all(|cell| !expected.contains(&seed(*cell, 0))));
+        assert_ne!(expected[0], expected[1]);
+        // A kernel beside itself tests a gate; its cells differ by their seeds.
+        let mut twice = alone.clone();
+        twice.cells.extend(alone.cells.clone());
+        let seeds = [0, 1].map(|cell| seed_of(&twice, Turn { round: 0, cell }));
+        assert!(seeds[0] == expected[0] && seeds[1] != expected[0], "{seeds:?}");
+    }
 
     #[test]
     fn the_remaining_time_is_estimated_at_the_pace_of_finished_turns() {

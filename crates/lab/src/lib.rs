@@ -1,6 +1,6 @@
 //! Runs a plan cell by cell on a target.
 //!
-//! [`engine`] takes the turns of a plan one after another, passes each to a
+//! [`engine`] takes the turns of a plan in their order, passes each to a
 //! [`target::Target`], stores the results and reports events to a listener. [`host`] is the
 //! target that starts a fresh process of our own binary on this machine; `tactus_cell` runs
 //! inside that process. `tactus_guests` measures inside other kernels, and is a target too;
@@ -18,3 +18,4 @@ pub mod shipped;
 mod taken;
 pub mod target;
 pub mod targets;
+mod turn;

@@ -1,7 +1,7 @@
 //! The shipped experiments.
 
 /// Names and texts of the shipped experiments.
-pub const EXPERIMENTS: [(&str, &str); 32] = [
+pub const EXPERIMENTS: [(&str, &str); 33] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
@@ -21,6 +21,7 @@ pub const EXPERIMENTS: [(&str, &str); 32] = [
     ("papers/memory-transfer", include_str!("../../../experiments/papers/memory-transfer.toml")),
     ("papers/file-read", include_str!("../../../experiments/papers/file-read.toml")),
     ("papers/display", include_str!("../../../experiments/papers/display.toml")),
+    ("papers/playback", include_str!("../../../experiments/papers/playback.toml")),
     ("papers/midi-output", include_str!("../../../experiments/papers/midi-output.toml")),
     ("papers/reserves", include_str!("../../../experiments/papers/reserves.toml")),
     ("papers/address-spaces", include_str!("../../../experiments/papers/address-spaces.toml")),

@@ -1,9 +1,9 @@
 //! Targets, which measure cells.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tactus_model::message::{CellRequest, Message};
 use tactus_wire::Input;
@@ -46,29 +46,61 @@ pub struct Stopper(Arc<Stop>);
 #[derive(Debug, Default)]
 struct Stop {
     is_requested: AtomicBool,
-    /// The inbox of the present turn.
-    inbox: Mutex<Option<Inbox>>,
+    /// The inboxes of the present turns, with numbers that identify them.
+    inboxes: Mutex<Vec<(u64, Inbox)>>,
+    /// The number of the next inbox.
+    next: AtomicU64,
 }
 
 impl Stopper {
-    /// Requests the end of the present turn and of the run; never waits.
+    /// Requests the end of the present turns and of the run; never waits.
     pub fn stop(&self) {
         self.0.is_requested.store(true, Ordering::SeqCst);
-        let inbox = self.0.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(inbox) = &*inbox {
+        for (_, inbox) in self.inboxes().iter() {
             // An engine with a full inbox is awake, and a turn that has ended needs no signal.
             let _ = inbox.0.try_send(Signal::Stop);
         }
     }
 
-    /// Wakes the engine through `inbox` from now on.
-    pub(crate) fn watch(&self, inbox: Inbox) {
-        *self.0.inbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox);
+    /// Wakes a turn through `inbox` until the returned value is dropped.
+    pub(crate) fn watch(&self, inbox: Inbox) -> Watching {
+        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        self.inboxes().push((number, inbox));
+        Watching { stopper: self.clone(), number }
+    }
+
+    /// Whether the end was requested.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.is_requested.load(Ordering::SeqCst)
     }
 
     /// Whether the end was requested since the last call.
     pub(crate) fn take_request(&self) -> bool {
         self.0.is_requested.swap(false, Ordering::SeqCst)
+    }
+
+    fn inboxes(&self) -> MutexGuard<'_, Vec<(u64, Inbox)>> {
+        self.0.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A turn that the stopper wakes.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    stopper: Stopper,
+    number: u64,
+}
+
+impl Watching {
+    /// Whether the end was requested.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopper.is_requested()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.stopper.inboxes().retain(|(number, _)| *number != self.number);
     }
 }
 
@@ -82,7 +114,7 @@ pub trait Target {
 }
 
 /// A measurement in progress.
-pub trait Measuring {
+pub trait Measuring: Send {
     /// Ends it at once, with its load, waits for its end, and describes how it ended.
     fn end(self: Box<Self>) -> String;
 }

@@ -120,9 +120,22 @@ fn carry_out(
     script: &dyn Fn(&CellRequest) -> Script,
     on_event: &mut dyn FnMut(&Event<'_>, &Stopper),
 ) -> (RunStatus, Vec<CellRequest>) {
+    carry_out_at_a_time(1, Duration::from_millis(50), store, run, script, on_event)
+}
+
+/// The same with so many turns at a time, and this patience.
+fn carry_out_at_a_time(
+    turns: usize,
+    patience: Duration,
+    store: &mut Store,
+    run: &RunId,
+    script: &dyn Fn(&CellRequest) -> Script,
+    on_event: &mut dyn FnMut(&Event<'_>, &Stopper),
+) -> (RunStatus, Vec<CellRequest>) {
     let mut target = ScriptedTarget { script, earlier: None, requests: Vec::new() };
     let mut engine = Engine::new(store, &mut target, &facts);
-    engine.patience = Duration::from_millis(50);
+    engine.patience = patience;
+    engine.turns_at_a_time = turns;
     let stopper = engine.stopper();
     let status = engine.carry_out(run, &mut |event| on_event(&event, &stopper)).unwrap();
     (status, target.requests)
@@ -141,6 +154,59 @@ fn every_turn_runs_once_and_is_stored() {
     assert!(stored.header.facts_after.is_some());
     let seeds: BTreeSet<u64> = requests.iter().map(|request| request.seed).collect();
     assert_eq!(seeds.len(), 6, "every turn has random intervals of its own");
+}
+
+#[test]
+fn several_turns_at_a_time_have_the_events_and_results_of_one_at_a_time() {
+    // The first turn ends last.
+    let script = |request: &CellRequest| match (request.turn.round, request.turn.cell) {
+        (0, cell) if Some(cell) == plan().turns().first().map(|turn| turn.cell) => Script::Hang,
+        (1, 2) => Script::Die,
+        _ => Script::Succeed,
+    };
+    let taken = |turns: usize| {
+        let mut store = Store::open_in_memory().unwrap();
+        let run = new_run(&mut store);
+        let mut events = Vec::new();
+        let mut on_event = |event: &Event<'_>, _: &Stopper| {
+            events.push(match event {
+                Event::TurnStarted { turn, label, done, of, .. } => {
+                    format!("{turn:?} {label} {done} {of}")
+                }
+                Event::RunStarted { turns, .. } => format!("{turns} turns"),
+                other => serde_json::to_string(other).unwrap(),
+            });
+        };
+        let patience = Duration::from_millis(50);
+        let (status, requests) =
+            carry_out_at_a_time(turns, patience, &mut store, &run, &script, &mut on_event);
+        let events: Vec<String> =
+            events.iter().map(|event| event.replace(run.as_str(), "RUN")).collect();
+        let mut stored = store.load(&run).unwrap();
+        stored.header.id = RunId::new("same");
+        (status, requests, events, serde_json::to_string(&stored).unwrap())
+    };
+    let one = taken(1);
+    assert_eq!(one.0, RunStatus::Partial);
+    assert_eq!(taken(2), one);
+    assert_eq!(taken(10), one);
+}
+
+#[test]
+fn turns_that_began_early_end_with_the_run() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = new_run(&mut store);
+    let mut stop_at_once = |event: &Event<'_>, stopper: &Stopper| {
+        if matches!(event, Event::WindowOpened { .. }) {
+            stopper.stop();
+        }
+    };
+    let patience = Duration::from_secs(600);
+    let (status, requests) =
+        carry_out_at_a_time(3, patience, &mut store, &run, &|_| Script::Hang, &mut stop_at_once);
+    assert_eq!((status, requests.len()), (RunStatus::Interrupted, 3));
+    let stored = store.load(&run).unwrap();
+    assert_eq!((stored.measurements.len(), stored.failures.len()), (0, 0));
 }
 
 #[test]
@@ -337,6 +403,7 @@ fn an_unbalanced_histogram_is_an_error() {
         clock: None,
         by_dirt: None,
         messages: None,
+        playback: None,
     });
     assert!(store.save_measurement(&run, &unbalanced, &[]).is_err());
     assert!(store.load(&run).unwrap().measurements.is_empty());

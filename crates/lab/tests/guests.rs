@@ -1,8 +1,8 @@
 //! Booted guests; the tests need a kernel, an emulator and the guests' program.
 //!
 //! If one is missing, the test prints it and is skipped. To install everything:
-//! `sudo apt-get install qemu-system-x86`, `tactus lab kernels debian-cloud`, and
-//! `cargo build --release -p tactus-guest --target x86_64-unknown-linux-musl`.
+//! `sudo apt-get install qemu-system-x86 qemu-system-arm`, and
+//! `tactus lab setup debian-cloud debian-cloud-arm64`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,8 +16,8 @@ use tactus_lab::event::Event;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Failure, Measurement};
-use tactus_model::run::{Run, RunStatus};
-use tactus_model::time::Instant;
+use tactus_model::run::{Run, RunId, RunStatus};
+use tactus_model::time::{Instant, Nanos};
 use tactus_store::Store;
 use tactus_testing::{Need, skip};
 
@@ -34,8 +34,8 @@ fn kernels() -> Kernels {
 fn kernel(kernels: &Kernels) -> Option<String> {
     let names: Vec<String> =
         kernels.local().unwrap().into_iter().map(|kernel| kernel.name).collect();
-    let cloud = names.iter().find(|name| name.starts_with("debian-cloud"));
-    cloud.or(names.first()).cloned()
+    let cloud = names.iter().find(|name| name.starts_with("debian-cloud@"));
+    cloud.or_else(|| names.iter().find(|name| !name.contains("-arm64@"))).cloned()
 }
 
 /// The deviations of a test from the defaults.
@@ -47,6 +47,8 @@ struct Deviations {
     limit: Option<Duration>,
     /// Whether to interrupt the run as soon as its guest is started.
     interrupted: bool,
+    /// How many machines run at a time; 0 for the default.
+    jobs: usize,
 }
 
 /// The environment of a test.
@@ -69,6 +71,27 @@ impl Laboratory {
             return None;
         };
         Some(Self { folder: tempfile::tempdir().unwrap(), kernels, kernel })
+    }
+
+    /// Like [`open`](Self::open), for guests with arm64 CPUs.
+    #[track_caller]
+    fn open_arm64() -> Option<Self> {
+        let kernels = kernels();
+        let known = kernels.local().unwrap().into_iter().map(|kernel| kernel.name);
+        let arm64: Vec<String> = known.filter(|name| name.contains("-arm64@")).collect();
+        let Some(kernel) = arm64.first().cloned() else {
+            skip(Need::Arm64, "no kernel; tactus lab setup debian-cloud-arm64 fetches one");
+            return None;
+        };
+        let laboratory = Self { folder: tempfile::tempdir().unwrap(), kernels, kernel };
+        let plan = laboratory.plan("exact:125", "");
+        match laboratory.guests(&plan, &Deviations::default()) {
+            Ok(_) => Some(laboratory),
+            Err(error) => {
+                skip(Need::Arm64, format!("{error}; {}", error.hint().unwrap_or_default()));
+                None
+            }
+        }
     }
 
     fn plan(&self, time: &str, parameters: &str) -> Plan {
@@ -95,7 +118,8 @@ impl Laboratory {
             consoles: self.consoles(),
         };
         let wanted = plan.cells.iter().filter_map(|cell| cell.target.guest());
-        Guests::prepare(places, &self.kernels, deviations.limit, wanted)
+        let guests = Guests::prepare(places, &self.kernels, deviations.limit, wanted)?;
+        Ok(if deviations.jobs == 0 { guests } else { guests.with_jobs(deviations.jobs) })
     }
 
     fn consoles(&self) -> PathBuf {
@@ -119,7 +143,7 @@ impl Laboratory {
     fn carry_out(&self, plan: &Plan, deviations: &Deviations) -> Option<Run> {
         let mut guests = match self.guests(plan, deviations) {
             Ok(guests) => guests,
-            Err(error @ (GuestError::NoEmulator(_) | GuestError::NoProgram(_))) => {
+            Err(error @ (GuestError::NoEmulator(_) | GuestError::NoProgram { .. })) => {
                 skip(Need::Guest, format!("{error}; {}", error.hint().unwrap_or_default()));
                 return None;
             }
@@ -130,7 +154,8 @@ impl Laboratory {
         let run = store.create_run(plan, &facts(), "test", Instant::from_nanos(1), None).unwrap();
         let limit = guests.limit(plan.cells[0].length());
         let mut engine = Engine::new(&mut store, &mut guests, &facts);
-        engine.patience += limit;
+        engine.patience += limit.saturating_mul(8);
+        engine.turns_at_a_time = deviations.jobs.max(1);
         let stopper = engine.stopper();
         let status = engine.carry_out(&run, &mut |event| match event {
             Event::TurnStarted { .. } if deviations.interrupted => stopper.stop(),
@@ -170,6 +195,23 @@ fn a_deterministic_run_repeats_and_records_its_guest() {
     assert_eq!(guest.facts.cpu.clock_source.as_deref(), Some("tsc"));
     assert_eq!(guest.facts.kernel.release, guest.kernel_release);
     assert_eq!(measurement.tasks.len(), 1, "deterministic time has one CPU");
+}
+
+#[test]
+fn any_number_of_machines_at_a_time_gives_the_same_bytes() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let mut plan = laboratory.plan("exact:125", "");
+    let mut other = laboratory.plan("exact:125", ":quiet.word=1");
+    plan.cells.append(&mut other.cells);
+    let run = |jobs| {
+        let mut run = laboratory.carry_out(&plan, &Deviations { jobs, ..Deviations::default() })?;
+        assert_eq!(run.failures, []);
+        assert_eq!(run.measurements.len(), 2);
+        run.header.id = RunId::new("same");
+        Some(serde_json::to_string(&run).unwrap())
+    };
+    let Some(one) = run(1) else { return };
+    assert_eq!(run(2).as_ref(), Some(&one));
 }
 
 #[test]
@@ -261,4 +303,23 @@ fn an_interrupted_run_leaves_no_failure_and_no_console() {
         assert_eq!((run.measurements.len(), run.failures.len()), (0, 0));
         assert!(!laboratory.consoles().exists(), "nothing failed");
     }
+}
+
+#[test]
+fn a_guest_with_an_arm64_cpu_repeats_and_is_recorded() {
+    let Some(laboratory) = Laboratory::open_arm64() else { return };
+    let mut plan = laboratory.plan_beside("serial", "exact:125", "");
+    plan.cells[0].traced = Nanos::from_millis(50);
+    let Some(run) = laboratory.carry_out(&plan, &Deviations::default()) else { return };
+    assert_eq!(run.failures, []);
+    let [measurement] = run.measurements.as_slice() else { panic!("{run:?}") };
+    let accounting = measurement.accounting();
+    assert!(accounting.balances() && accounting.observed > 0, "{accounting:?}");
+    let guest = measurement.guest.as_ref().expect("a guest");
+    assert_eq!(guest.proof.as_ref().map(|proof| proof.runs), Some(2), "two boots, the same bytes");
+    assert_eq!(guest.facts.kernel.machine.as_deref(), Some("aarch64"));
+    assert_eq!(guest.facts.cpu.clock_source.as_deref(), Some("arch_sys_counter"));
+    assert_eq!(guest.facts.kernel.release, guest.kernel_release);
+    let traced = measurement.traced.as_ref().expect("a recording");
+    assert!(traced.recording.events > 0 && traced.recording.bytes > 0, "{traced:?}");
 }

@@ -25,7 +25,7 @@ pub const RECEIVERS_MAX: usize = 100;
 pub const SUBJECT_MAX: usize = 200;
 /// The most bytes of a text.
 pub const TEXT_MAX: usize = 64 << 10;
-/// The most parts of a message, and the most lines that could begin one.
+/// The most parts of a message, beside the whole of them, and the most lines that could begin one.
 const PARTS_MAX: usize = 64;
 const BOUNDARIES_MAX: usize = 4096;
 /// The most bytes of an address: RFC 5321, section 4.5.3.1.
@@ -267,17 +267,20 @@ impl Opened {
         if parsed.headers().is_empty() {
             return Err(BadMail::NotAMail);
         }
-        if parsed.parts.len() > PARTS_MAX {
+        if parsed.parts.len() > PARTS_MAX + 1 {
             return Err(BadMail::Limit { what: "parts", limit: PARTS_MAX });
         }
         let timing = whole(&parsed.parts, TIMING_TYPE, "application/json", "list of stamps")?;
         let timing = Timing::read(timing)?;
         let clip = whole(&parsed.parts, CLIP_TYPE, "video/webm", "clip")?;
+        if clip.len() > CLIP_MAX {
+            return Err(BadMail::Limit { what: "bytes of the clip", limit: CLIP_MAX });
+        }
         let (found, wanted) = (digest(clip), timing.video.as_ref().ok_or(BadMail::NoDigest)?);
         if found.bytes < wanted.bytes {
             return Err(BadMail::Cut { found: found.bytes, wanted: wanted.bytes });
         }
-        if found != *wanted {
+        if !found.is_of(wanted) {
             return Err(BadMail::Changed { found: found.sha256, wanted: wanted.sha256.clone() });
         }
         let address = parsed.from().and_then(|from| from.first()).and_then(|from| from.address());

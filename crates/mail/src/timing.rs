@@ -18,8 +18,8 @@ pub const VERSION: u32 = 1;
 pub const BYTES_MAX: usize = 32 << 20;
 /// The most pictures: five hours at 50 a second.
 pub const PICTURES_MAX: usize = 900_000;
-/// The most blocks of sound.
-pub const BLOCKS_MAX: usize = 2_000_000;
+/// The most blocks of sound: five hours of 1024 samples at 48 kHz.
+pub const BLOCKS_MAX: usize = 900_000;
 /// The most pixels of a side of a picture.
 pub const SIDE_MAX: u32 = 8192;
 /// The rates of sound.
@@ -110,6 +110,11 @@ impl Digest {
         }
         let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self { bytes, sha256 })
+    }
+
+    /// Whether both are of the same bytes; digits may be capitals.
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.bytes == other.bytes && self.sha256.eq_ignore_ascii_case(&other.sha256)
     }
 }
 

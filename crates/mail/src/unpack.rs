@@ -16,6 +16,8 @@ use crate::timing::{self, BadTiming};
 const PREFIX: &str = "tactus-mail-";
 /// The name of the clip, whatever the mail calls it.
 const CLIP: &str = "video.webm";
+/// The first bytes of a WebM file: RFC 8794, section 11.2.1.
+const EBML: [u8; 4] = [0x1A, 0x45, 0xDF, 0xA3];
 
 /// A clip that can be played. Dropping it removes the clip, and so does the next one after a kill.
 #[derive(Debug)]
@@ -67,6 +69,9 @@ pub enum UnpackError {
     /// It is not a video mail that can be read.
     #[error(transparent)]
     Mail(#[from] Unreadable<BadMail>),
+    /// The clip has another format: ffmpeg would read what it names.
+    #[error("{}: the clip is not WebM", .0.display())]
+    NotWebm(PathBuf),
     /// The clip cannot be written.
     #[error("cannot write the clip below {}: {error}", .parent.display())]
     Write {
@@ -84,6 +89,9 @@ pub enum UnpackError {
 pub fn unpack(mail: &Path, parent: &Path) -> Result<Unpacked, UnpackError> {
     let opened = read(mail, MESSAGE_MAX, Opened::read)?;
     let Opened { from, subject, timing, clip } = opened;
+    if !clip.starts_with(&EBML) {
+        return Err(UnpackError::NotWebm(mail.to_owned()));
+    }
     let written = OwnedDirectory::create(parent, PREFIX).and_then(|directory| {
         let path = directory.path().join(CLIP);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -96,6 +104,11 @@ pub fn unpack(mail: &Path, parent: &Path) -> Result<Unpacked, UnpackError> {
 }
 
 impl Unpacked {
+    /// Its private directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// The clip.
     pub fn clip(&self) -> PathBuf {
         self.directory.path().join(CLIP)
@@ -120,7 +133,9 @@ mod tests {
     use crate::Moment;
     use crate::timing::{PictureTiming, VERSION};
 
-    fn mail(folder: &Path) -> PathBuf {
+    const WEBM: &[u8] = b"\x1A\x45\xDF\xA3 a clip";
+
+    fn mail(folder: &Path, clip: &[u8]) -> PathBuf {
         let picture = PictureTiming {
             source: "synthetic".to_owned(),
             width: 16,
@@ -132,7 +147,7 @@ mod tests {
         let origin = Moment::from_nanos(1);
         let timing =
             Timing { version: VERSION, origin, picture: Some(picture), sound: None, video: None };
-        let message = Letter::default().compose(&timing, b"a clip").unwrap();
+        let message = Letter::default().compose(&timing, clip).unwrap();
         // A name that leads elsewhere, as a hostile sender writes it.
         let text = String::from_utf8(message).unwrap().replace("video.webm", "../../escape");
         let path = folder.join("a.eml");
@@ -143,14 +158,22 @@ mod tests {
     #[test]
     fn a_clip_is_private_and_goes_with_its_owner() {
         let folder = tempfile::tempdir().unwrap();
-        let unpacked = unpack(&mail(folder.path()), folder.path()).unwrap();
+        let unpacked = unpack(&mail(folder.path(), WEBM), folder.path()).unwrap();
         let clip = unpacked.clip();
-        assert_eq!(fs::read(&clip).unwrap(), b"a clip");
+        assert_eq!(fs::read(&clip).unwrap(), WEBM);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&clip), mode(clip.parent().unwrap())), (0o600, 0o700));
         drop(unpacked);
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
         assert_eq!(left.len(), 1, "only the mail: {left:?}");
+    }
+
+    #[test]
+    fn a_clip_that_names_other_files_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let playlist = b"#EXTM3U\n#EXTINF:9,\n/etc/hostname\n";
+        let error = unpack(&mail(folder.path(), playlist), folder.path()).unwrap_err();
+        assert!(matches!(error, UnpackError::NotWebm(_)), "{error}");
     }
 
     #[test]
@@ -160,7 +183,7 @@ mod tests {
         let missing = unpack(&path, folder.path()).unwrap_err().to_string();
         assert!(missing.starts_with(&format!("cannot read {}: ", path.display())), "{missing}");
         let nowhere = folder.path().join("nowhere");
-        let unwritten = unpack(&mail(folder.path()), &nowhere).unwrap_err().to_string();
+        let unwritten = unpack(&mail(folder.path(), WEBM), &nowhere).unwrap_err().to_string();
         assert!(unwritten.starts_with("cannot write the clip below "), "{unwritten}");
         let clip = folder.path().join("a.webm");
         let text = timing_of(&clip).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::block_requests::BlockRequests;
 use crate::bytes::Bytes;
 use crate::cost::{CostProbe, Family, Operation, Parameter, PartnerCpu};
-use crate::frames::Rate;
+use crate::frames::{FramesProbe, PlayerKind, Rate, TickShift};
 use crate::guest::Guest;
 use crate::interrupted::{Dirt, Interrupted};
 use crate::load::{LoadPlan, NotInGuest};
@@ -231,6 +231,25 @@ pub enum Inconsistent {
     /// Messages are handed over too far ahead.
     #[error("message-ahead = \"{0}\" is too long; the limit is {max}", max = MidiProbe::AHEAD_MAX)]
     MessageAhead(Nanos),
+    /// A guest has no X server and no decoder.
+    #[error("player = \"{0}\" runs on the host only; use player = \"latest\" in a guest")]
+    PlayerInGuest(PlayerKind),
+    /// A whole player has a loop of its own.
+    #[error(
+        "player = \"{0}\" is a process with one loop of its own; use sleep = \"nanosleep\", clock = \"monotonic\", work = \"none\", tasks = \"threads\" and tasks-per-cpu = 1"
+    )]
+    PlayersLoop(PlayerKind),
+    /// A whole player starts when it is ready.
+    #[error(
+        "tick-shift cannot be chosen for player = \"{0}\", which starts when it is ready; use \"sweep\""
+    )]
+    PlayersShift(PlayerKind),
+    /// The clip of a whole player is too large.
+    #[error(
+        "the window has {0} frames, and the clip of a player has at most {max}; use a shorter duration",
+        max = FramesProbe::CLIP_FRAMES_MAX
+    )]
+    LongClip(u64),
     /// A guest has no delivery server.
     #[error("via = \"server\" runs on the host only; use via = \"library\" in a guest")]
     ServerInGuest,
@@ -293,6 +312,7 @@ impl Cell {
         let duration = self.traced.max(probe.interval.mean());
         let is_traced = self.traced > Nanos::ZERO
             && (!self.probe.never_sleeps() || self.traced_events == TracedEvents::Scheduling)
+            && !self.probe.is_whole_player()
             && probe.sleep != SleepMethod::KernelHandler;
         is_traced.then(|| Self { duration, ..self.clone() })
     }
@@ -355,6 +375,34 @@ impl Cell {
         }
         if midi.via == Via::Server && self.target.guest().is_some() {
             return Err(Inconsistent::ServerInGuest);
+        }
+        Ok(())
+    }
+
+    /// A whole player is a process of this machine that has its own clock, sleep and start.
+    fn check_player(&self, frames: &FramesProbe) -> Result<(), Inconsistent> {
+        let player = frames.player;
+        if !player.is_whole() {
+            return Ok(());
+        }
+        if self.target.guest().is_some() {
+            return Err(Inconsistent::PlayerInGuest(player));
+        }
+        let timer = &frames.timer;
+        let is_its_own = timer.sleep == SleepMethod::Nanosleep
+            && timer.clock == ClockName::Monotonic
+            && timer.work == Work::None
+            && timer.tasks_per_cpu == 1
+            && timer.tasks == TaskKind::Threads;
+        if !is_its_own {
+            return Err(Inconsistent::PlayersLoop(player));
+        }
+        if frames.tick_shift != TickShift::Sweep {
+            return Err(Inconsistent::PlayersShift(player));
+        }
+        let frames = frames.frames().within(self.duration);
+        if frames > FramesProbe::CLIP_FRAMES_MAX {
+            return Err(Inconsistent::LongClip(frames));
         }
         Ok(())
     }
@@ -436,6 +484,7 @@ impl Cell {
             if interval != Interval::Fixed(slot) {
                 return Err(Inconsistent::Slot { interval, frame_rate, slot });
             }
+            self.check_player(frames)?;
         }
         if self.probe.sort().is_some() && probe.work != Work::None {
             return Err(Inconsistent::SortsWork(probe.work));

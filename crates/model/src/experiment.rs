@@ -226,8 +226,9 @@ impl Experiment {
                 }
             }
         }
-        // Other operations may leave parameters of the experiment's own without use.
-        let has_own = overrides.settings.values("operation").is_none();
+        // Another probe or other operations may leave settings of the experiment's own without use.
+        let has_own =
+            ["operation", "probe"].iter().all(|choice| overrides.settings.values(choice).is_none());
         let own = self.matrices.iter().chain([&self.settings]).filter(|_| has_own);
         for layer in own.chain([&overrides.settings]) {
             if let Some((setting, probe)) = layer.idle_in(&cells, &defaults.settings) {
@@ -552,6 +553,19 @@ mod tests {
         check_refused(both, "a cell is measured on the host");
         check_refused("\nguest-time = \"exakt\"", "line 2: `exakt` is not a guest time");
         check_refused("[settings]\nkernel = \"debain\"", "did you mean `debian`?");
+    }
+
+    #[test]
+    fn another_probe_may_leave_settings_of_the_experiment_without_use() {
+        let text = "[[matrix]]\nload = [\"idle\", \"file\"]\n\
+                    [[matrix]]\nprobe = \"sort\"\nnumbers = 64\nload = \"idle\"";
+        let mut overrides = Overrides::default();
+        overrides.settings.set("probe", vec!["timer".to_owned()]).unwrap();
+        let plan = Experiment::parse(text).unwrap().plan(&overrides).unwrap();
+        assert_eq!(plan.labels(), ["idle", "file"], "the sort cell became the idle cell");
+        overrides.settings.set("numbers", vec!["64".to_owned()]).unwrap();
+        let refused = Experiment::parse(text).unwrap().plan(&overrides).unwrap_err();
+        assert!(refused.to_string().contains("`numbers` is a setting of the sort probe"));
     }
 
     #[test]

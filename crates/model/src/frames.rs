@@ -22,7 +22,7 @@ use num_rational::Ratio;
 use serde::{Deserialize, Serialize};
 
 use crate::probe::TimerProbe;
-use crate::text::serde_as_text;
+use crate::text::{keywords, serde_as_text};
 use crate::time::{Nanos, NotALength};
 
 /// Nanoseconds in a second.
@@ -273,6 +273,32 @@ impl FromStr for TickShift {
 
 serde_as_text!(TickShift);
 
+keywords! {
+    /// Who plays the frames, and which of them are shown.
+    pub enum PlayerKind: "player" {
+        /// A loop with the rule of 2003: it skips a frame that is late by more than half its slot.
+        HalfSlot = "half-slot",
+        /// A loop with the rule of `tactus play`: it shows the latest frame that is due.
+        Latest = "latest",
+        /// `tactus play` itself, whose connection to an X server carries the pixels.
+        PlaySocket = "play-socket",
+        /// `tactus play` itself, which shares memory with an X server.
+        PlayShm = "play-shm",
+    }
+}
+
+impl PlayerKind {
+    /// Whether it is a whole player: a decoder, a process that plays, an X server.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::PlaySocket | Self::PlayShm)
+    }
+}
+
+/// For plans stored before the setting existed.
+const fn player_of_2003() -> PlayerKind {
+    PlayerKind::HalfSlot
+}
+
 /// The settings of the frames probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FramesProbe {
@@ -285,9 +311,19 @@ pub struct FramesProbe {
     pub tick: Tick,
     /// The phase of the ticks relative to the frames.
     pub tick_shift: TickShift,
+    /// Who plays.
+    #[serde(default = "player_of_2003")]
+    pub player: PlayerKind,
 }
 
 impl FramesProbe {
+    /// The bytes of a frame of a whole player: 160 × 120 pixels of a byte, as in 1993 (Dannenberg and
+    /// others, section 11).
+    pub const FRAME_BYTES: u64 = 19_200;
+
+    /// The most frames of the clip that a whole player gets: 192 MB.
+    pub const CLIP_FRAMES_MAX: u64 = 10_000;
+
     /// When frames are due.
     pub fn frames(&self) -> FrameTimes {
         FrameTimes::new(self.frame_rate)
@@ -300,6 +336,15 @@ impl FramesProbe {
             Tick::None => due,
             Tick::Every(rate) => Ticks::new(rate, self.shift(rate, due, window)).at_or_after(due),
         }
+    }
+
+    /// A tick rate whose ticks sweep through every shift in a window: one tick fewer in it. `None` if
+    /// timers expire when requested. Without an exact such rate, that of the ticks.
+    pub fn sweeping_ticks(&self, window: Nanos) -> Option<Rate> {
+        let Tick::Every(rate) = self.tick else { return None };
+        let fewer = Ratio::new(1_000, (window.as_nanos() / 1_000_000).max(1));
+        let swept = (rate.per_second() > fewer).then(|| rate.per_second() - fewer);
+        Some(swept.and_then(Rate::of_ratio).unwrap_or(rate))
     }
 
     fn shift(&self, rate: Rate, due: Nanos, window: Nanos) -> Nanos {
@@ -381,6 +426,7 @@ mod tests {
             frame_rate: rate("50"),
             tick: Tick::Every(rate("50")),
             tick_shift: TickShift::Sweep,
+            player: PlayerKind::HalfSlot,
         };
         let window = Nanos::from_secs(2);
         let late: Vec<Nanos> = (0..100)
@@ -389,6 +435,22 @@ mod tests {
             .collect();
         assert!(late.is_sorted());
         assert_eq!((late[0], late[50]), (Nanos::ZERO, Nanos::from_millis(10)));
+    }
+
+    #[test]
+    fn sweeping_ticks_have_one_tick_fewer_in_the_window() {
+        let probe = |tick| FramesProbe {
+            timer: TimerProbe::blank(),
+            frame_rate: rate("60"),
+            tick,
+            tick_shift: TickShift::Sweep,
+            player: PlayerKind::PlayShm,
+        };
+        let of = |tick, seconds| probe(tick).sweeping_ticks(Nanos::from_secs(seconds));
+        assert_eq!(of(Tick::None, 3), None);
+        assert_eq!(of(Tick::Every(rate("100")), 4), Some(rate("99.75")));
+        // A window with a single tick has nothing to sweep.
+        assert_eq!(of(Tick::Every(rate("1")), 1), Some(rate("1")));
     }
 
     fn any_rate() -> impl Strategy<Value = Rate> {

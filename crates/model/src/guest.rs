@@ -30,6 +30,9 @@ pub const ITEM_PORTS: (u16, u16) = (0x510, 0x511);
 /// The name of the request among the emulator's items: a line of JSON. It is part of the
 /// command lines in stored results, so it keeps its former name.
 pub const REQUEST_ITEM: &str = "opt/tactus/order";
+/// The file with the request in the working directory of the emulator. On x86, the emulator reads
+/// it for the item; on Arm, the guest reads it by semihosting.
+pub const REQUEST_FILE: &str = "request";
 
 /// The exit code of QEMU after the guest writes `status` to its exit device.
 ///

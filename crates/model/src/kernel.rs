@@ -21,6 +21,19 @@ keywords! {
     }
 }
 
+keywords! {
+    /// The architectures that guests can have, by Debian's names.
+    pub enum Architecture: "architecture" {
+        /// x86-64, which the kernel calls `x86_64`.
+        Amd64 = "amd64",
+        /// AArch64, which the kernel calls `arm64` or `aarch64`.
+        Arm64 = "arm64",
+    }
+}
+
+/// The suffix of the names of Debian's kernels for arm64, as in Debian's own names of packages.
+const ARM64_SUFFIX: &str = "-arm64";
+
 /// Where a kernel comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelSource {
@@ -28,6 +41,8 @@ pub enum KernelSource {
     Debian {
         /// Which build.
         flavour: Flavour,
+        /// For which CPUs.
+        architecture: Architecture,
         /// The version in the package's name, for example `6.1.0-56`; the current version if
         /// absent.
         version: Option<String>,
@@ -45,7 +60,7 @@ pub enum KernelSource {
 
 /// A kernel to boot, with additional command-line parameters.
 ///
-/// As text: `debian-rt`, `debian@6.1.0-56`, `installed`, `installed@6.1.0-56-amd64`,
+/// As text: `debian-rt`, `debian@6.1.0-56`, `debian-cloud-arm64`, `installed`, `installed@6.1.0-56-amd64`,
 /// `built+hz=1000+timers=periodic`, `./bzImage`; parameters follow a colon, separated by
 /// commas: `debian:preempt=none,threadirqs`. A parameter that contains a comma cannot be
 /// written.
@@ -69,6 +84,16 @@ impl GuestKernel {
 }
 
 impl KernelSource {
+    /// The CPUs that the kernel is for, if its name says it. A file or an installed kernel has to
+    /// be read.
+    pub const fn architecture(&self) -> Option<Architecture> {
+        match self {
+            Self::Debian { architecture, .. } => Some(*architecture),
+            Self::Built(_) => Some(Architecture::Amd64),
+            Self::Installed { .. } | Self::File(_) => None,
+        }
+    }
+
     /// The fixed preemption model of the kernel, if its name determines it.
     fn fixed_preemption(&self) -> Option<&'static str> {
         match self {
@@ -81,15 +106,20 @@ impl KernelSource {
 
 impl fmt::Display for KernelSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, version) = match self {
-            Self::Debian { flavour, version } => (flavour.word(), version),
-            Self::Installed { release } => ("installed", release),
+        let (word, suffix, version) = match self {
+            Self::Debian { flavour, architecture: Architecture::Amd64, version } => {
+                (flavour.word(), "", version)
+            }
+            Self::Debian { flavour, architecture: Architecture::Arm64, version } => {
+                (flavour.word(), ARM64_SUFFIX, version)
+            }
+            Self::Installed { release } => ("installed", "", release),
             Self::Built(kernel) => return kernel.fmt(f),
             Self::File(path) => return f.write_str(path),
         };
         match version {
-            None => f.write_str(word),
-            Some(version) => write!(f, "{word}@{version}"),
+            None => write!(f, "{word}{suffix}"),
+            Some(version) => write!(f, "{word}{suffix}@{version}"),
         }
     }
 }
@@ -193,15 +223,22 @@ fn source(text: &str) -> Result<KernelSource, NotAKernel> {
     if word == "installed" {
         return Ok(KernelSource::Installed { release: version });
     }
-    let flavour = word.parse().map_err(|_| {
+    let (flavour, architecture) = match word.strip_suffix(ARM64_SUFFIX) {
+        Some(flavour) => (flavour, Architecture::Arm64),
+        None => (word, Architecture::Amd64),
+    };
+    let flavour = flavour.parse().map_err(|_| {
+        let arm64: Vec<String> =
+            Flavour::ALL.iter().map(|flavour| format!("{flavour}{ARM64_SUFFIX}")).collect();
         let known: Vec<&str> = Flavour::ALL
             .iter()
             .map(|flavour| flavour.word())
+            .chain(arm64.iter().map(String::as_str))
             .chain(["installed", BuiltKernel::WORD])
             .collect();
         NotAKernel::Source(UnknownWord::new("kernel", begin, &known))
     })?;
-    Ok(KernelSource::Debian { flavour, version })
+    Ok(KernelSource::Debian { flavour, architecture, version })
 }
 
 fn parameter(word: &str) -> Result<String, NotAKernel> {
@@ -232,6 +269,8 @@ mod tests {
         for text in [
             "debian",
             "debian-rt@6.1.0-56",
+            "debian-arm64",
+            "debian-cloud-arm64@6.1.0-56:preempt=none",
             "debian-cloud:preempt=none,threadirqs",
             "installed",
             "installed@6.18.44",
@@ -249,6 +288,7 @@ mod tests {
             |text: &str| text.parse::<GuestKernel>().unwrap().preemption().map(str::to_owned);
         assert_eq!(asked("debian:preempt=full,nosmt"), Some("full".to_owned()));
         assert_eq!(asked("debian-rt"), Some("rt".to_owned()));
+        assert_eq!(asked("debian-rt-arm64"), Some("rt".to_owned()));
         assert_eq!(asked("built+preempt=rt"), Some("rt".to_owned()));
         assert_eq!(asked("built:preempt=none"), Some("none".to_owned()));
         assert_eq!(asked("built"), None);
@@ -263,6 +303,7 @@ mod tests {
     #[test]
     fn an_unknown_kernel_is_rejected_with_the_nearest_choice() {
         check_refused("debain-rt", "did you mean `debian-rt`?");
+        check_refused("debian-cluod-arm64", "did you mean `debian-cloud-arm64`?");
         check_refused("bzImage", "begins with `/` or `.`");
         check_refused("debian@", "is not a version");
         check_refused("debian@6.1 rm", "is not a version");

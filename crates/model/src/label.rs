@@ -114,6 +114,31 @@ mod tests {
         );
     }
 
+    #[test]
+    fn operations_under_a_setting_with_several_values_name_it() {
+        let check = |settings: &str, expected: &[&str]| {
+            let text = format!("[settings]\nprobe = \"cost\"\n{settings}");
+            let cells =
+                Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap().cells;
+            let labels: Vec<String> =
+                (0..cells.len()).map(|number| operation_label(&cells, number)).collect();
+            assert_eq!(labels, expected);
+        };
+        check(
+            "operation = \"getppid\"\npause = [\"0s\", \"1ms\"]",
+            &["getppid", "getppid, pause 1ms"],
+        );
+        check(
+            "operation = \"getppid\"\nlock-memory = [true, false]\ntimer-slack = [\"1ns\", \"9ns\"]",
+            &[
+                "getppid",
+                "getppid, timer-slack 9ns",
+                "getppid, lock-memory false",
+                "getppid, lock-memory false, timer-slack 9ns",
+            ],
+        );
+    }
+
     #[track_caller]
     fn check_kernels(kernels: &[(&str, &str, u32)], expected: &[&str]) {
         let made: Vec<(Guest, MachineFacts)> = kernels

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::CostProbe;
-use crate::frames::{FramesProbe, Rate, Tick, TickShift};
+use crate::frames::{FramesProbe, PlayerKind, Rate, Tick, TickShift};
 use crate::interrupted::{Dirt, Interrupted};
 use crate::midi::{MidiProbe, Via};
 use crate::net::{NetPath, NetProbe, NetReceive, Packets};
@@ -391,7 +391,12 @@ impl Probe {
 
     /// Whether a cell has one task, on the first of its CPUs, instead of tasks on each CPU.
     pub const fn has_one_task(&self) -> bool {
-        matches!(self, Self::Net(_) | Self::Cost(_) | Self::Midi(_))
+        matches!(self, Self::Net(_) | Self::Cost(_) | Self::Midi(_)) || self.is_whole_player()
+    }
+
+    /// Whether frames are played by a whole player, which has its own start of time.
+    pub const fn is_whole_player(&self) -> bool {
+        matches!(self, Self::Frames(frames) if frames.player.is_whole())
     }
 
     /// A probe of the given kind with the same sleep settings; settings specific to that kind
@@ -406,6 +411,7 @@ impl Probe {
                 frame_rate: Rate::ONE,
                 tick: Tick::None,
                 tick_shift: TickShift::Sweep,
+                player: PlayerKind::HalfSlot,
                 timer,
             }),
             ProbeKind::Sort => Self::Sort(SortProbe { timer, numbers: Numbers::OF_THE_PAPER }),

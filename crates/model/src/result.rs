@@ -175,6 +175,9 @@ pub struct TaskResult {
     /// What the messages of a delivery showed besides their lateness; `None` for other probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Box<MessageFindings>>,
+    /// What a whole player showed besides the lateness of its frames; `None` for other probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub playback: Option<Box<PlaybackFindings>>,
     /// Its wakeups by the dirt of the caches; `None` unless a program prepared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_dirt: Option<Box<ByDirt>>,
@@ -341,6 +344,34 @@ pub struct MessageFindings {
     /// has it in its [`TracedTask`](crate::traced::TracedTask).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<HandedOver>,
+}
+
+/// What a whole player showed besides the lateness of its frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaybackFindings {
+    /// From the instant at which a frame was to be handed over, which is before it is due, to the
+    /// instant at which it was seen.
+    pub frame_times: Histogram,
+    /// From handing a frame over to when it was seen.
+    pub drawing: Histogram,
+    /// CPU time of the decoders, with their start.
+    pub decoder_cpu: Nanos,
+    /// CPU time of the player's own process from the start of its clock to its end.
+    pub player_cpu: Nanos,
+    /// CPU time of the X server over the same time.
+    pub display_cpu: Nanos,
+    /// What became of the sound; `None` if none was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sound: Option<SoundFindings>,
+}
+
+/// What became of the sound of a player.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoundFindings {
+    /// Frames of the sound that were played.
+    pub played: u64,
+    /// Frames that were cut, because they came too late.
+    pub cut: u64,
 }
 
 /// The wakeups of a task by the dirt of the caches that they found.

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tactus_model::load::LoadPlan;
 use tactus_sound::{PrivateServer, SessionManager};
 use tactus_synchrony::judgement::{FailedTurn, Judgement, Plan, Playback, Turn};
 use tactus_wire::{Start, WireError, this_binary};
 
 use crate::player::Player;
 use crate::turn::{Answer, Found, PATIENCE, Request};
+
+/// How long a load may take to start and to end: longer than its host gives it.
+const LOAD_PATIENCE: Duration = Duration::from_secs(180);
 
 /// What happens while players are judged.
 #[derive(Debug)]
@@ -59,13 +63,15 @@ pub fn judge(
             clip: plan.clips[turn.clip],
             file: files[turn.clip].clone(),
             player: players[turn.player].clone(),
+            reserve: plan.players[turn.player].reserve,
+            load: LoadPlan { load: plan.loads[turn.load].clone(), ..LoadPlan::IDLE },
             look: plan.look,
             has_sound: true,
         };
         match run(request, plan.quantum) {
             Answer::Found(found) => {
-                let Found { findings, notes } = *found;
-                playbacks.push(Playback { turn, findings, notes });
+                let Found { findings, conditions, notes } = *found;
+                playbacks.push(Playback { turn, findings, conditions, notes });
                 listener(plan, Event::Finished(&playbacks[playbacks.len() - 1]));
             }
             Answer::Failed { reason, hint } => {
@@ -101,7 +107,9 @@ fn run(mut request: Request, quantum: u32) -> Answer {
     for variable in ["PULSE_SERVER", "PIPEWIRE_REMOTE", "DBUS_SESSION_BUS_ADDRESS"] {
         command.env_remove(variable);
     }
-    let patience = Duration::from(request.clip.duration()) + 3 * PATIENCE;
+    let is_idle = request.load.load.is_idle();
+    let starting = if is_idle { Duration::ZERO } else { LOAD_PATIENCE };
+    let patience = Duration::from(request.clip.duration()) + 3 * PATIENCE + starting;
     let mut answer = answer(command, &request, patience);
     if let Answer::Found(found) = &mut answer {
         found.notes.extend(notes);

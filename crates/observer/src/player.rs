@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tactus_model::reserve::Capacity;
 use tactus_sound::server::SINK;
 use tactus_synchrony::Clip;
 use tactus_sys::process::die_with_parent;
@@ -95,7 +96,7 @@ impl PlayerName {
     }
 
     /// The arguments that play a file once in a window at the corner of the screen, and end.
-    fn arguments(self, clip: &Clip) -> Vec<String> {
+    fn arguments(self, clip: &Clip, reserve: Option<Capacity>) -> Vec<String> {
         let Clip { width, height, .. } = clip;
         let texts: &[&str] = match self {
             Self::Tactus => &["play", "--quiet", "--sound", SINK],
@@ -124,7 +125,9 @@ impl PlayerName {
         };
         let mut arguments: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         match self {
-            Self::Tactus => {}
+            Self::Tactus => {
+                arguments.extend(reserve.map(|capacity| format!("--reserve={capacity}")));
+            }
             Self::Mpv => arguments.extend([
                 format!("--audio-device=pipewire/{SINK}"),
                 format!("--geometry={width}x{height}+0+0"),
@@ -206,10 +209,16 @@ impl Player {
         }
     }
 
-    /// The command that plays a file with a clip, and ends with the calling thread.
-    pub fn command(&self, clip: &Clip, file: &Path) -> Command {
+    /// Whether it takes a reserve.
+    pub fn takes_reserve(&self) -> bool {
+        *self == Self::Known(PlayerName::Tactus)
+    }
+
+    /// The command that plays a file with a clip, and ends with the calling thread. A player that
+    /// takes no reserve plays without.
+    pub fn command(&self, clip: &Clip, file: &Path, reserve: Option<Capacity>) -> Command {
         let (program, arguments) = match self {
-            Self::Known(name) => (name.program().to_owned(), name.arguments(clip)),
+            Self::Known(name) => (name.program().to_owned(), name.arguments(clip, reserve)),
             Self::Command(words) => {
                 let mut words = words.clone();
                 if !words.iter().any(|word| word.contains(PLACE)) {
@@ -241,7 +250,8 @@ mod tests {
         Clip { width: 640, height: 360, rate: 25, seconds: 3, shift: SignedNanos::ZERO };
 
     fn words(player: &Player) -> Vec<String> {
-        let command = player.command(&CLIP, Path::new("/tmp/c.mov"));
+        let reserve = "5ms/40ms".parse().unwrap();
+        let command = player.command(&CLIP, Path::new("/tmp/c.mov"), Some(reserve));
         let program = [command.get_program()].into_iter();
         program.chain(command.get_args()).map(|word| word.to_string_lossy().into_owned()).collect()
     }
@@ -263,6 +273,12 @@ mod tests {
         let placed = command(&["sh", "-c", "play '{}' --loud"]);
         assert_eq!(words(&placed), ["sh", "-c", "play '/tmp/c.mov' --loud"]);
         assert_eq!(command(&["/bin/vlc"]).name(), "vlc");
+    }
+
+    #[test]
+    fn only_ours_takes_a_reserve() {
+        let takes = |name| words(&Player::Known(name)).contains(&"--reserve=5ms/40ms".to_owned());
+        assert_eq!(PlayerName::ALL.map(takes), [true, false, false, false]);
     }
 
     #[test]

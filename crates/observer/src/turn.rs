@@ -7,13 +7,20 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tactus_load::{HostOptions, LoadError, RunningLoad};
+use tactus_model::load::LoadPlan;
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::{Capacity, Rung};
 use tactus_model::time::{Monotonic, Nanos};
+use tactus_prepare::ThreadRef;
+use tactus_reserve::Reserve;
 use tactus_sound::server::SINK;
 use tactus_synchrony::observed::Observed;
-use tactus_synchrony::{Clip, Findings};
+use tactus_synchrony::{Clip, Conditions, Findings};
+use tactus_sys::counters::MachineCounters;
 use tactus_sys::leash::{self, Leash};
 use tactus_sys::owned_directory::OwnedDirectory;
-use tactus_sys::{SysError, clock, process};
+use tactus_sys::{SysError, clock, process, usage};
 use tactus_wire::{LastWords, WireError};
 use tactus_xserver::framebuffer::{BadScreen, Framebuffer};
 use tactus_xserver::{NoServer, Screen, Server};
@@ -42,6 +49,10 @@ pub(crate) struct Request {
     pub(crate) clip: Clip,
     pub(crate) file: PathBuf,
     pub(crate) player: Player,
+    /// The reserve of the player and of the X server.
+    pub(crate) reserve: Option<Capacity>,
+    /// What competes with the player.
+    pub(crate) load: LoadPlan,
     pub(crate) look: Nanos,
     /// Whether the environment has a sound server of ours.
     pub(crate) has_sound: bool,
@@ -51,6 +62,7 @@ pub(crate) struct Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(crate) findings: Findings,
+    pub(crate) conditions: Conditions,
     pub(crate) notes: Vec<String>,
 }
 
@@ -76,6 +88,8 @@ enum TurnError {
     Start(String, io::Error),
     #[error("cannot wait for `{0}`: {1}")]
     Wait(String, SysError),
+    #[error("the load {0} cannot run: {reason}", reason = .1.reason)]
+    Load(String, LoadError),
 }
 
 /// Observes one turn: reads it from the standard input, and writes what was found.
@@ -90,6 +104,7 @@ pub fn observer_main() -> Result<(), WireError> {
             let hint = match &error {
                 TurnError::Display(error) => error.hint(),
                 TurnError::NotInstalled(_) => request.player.fix(),
+                TurnError::Load(_, error) => error.hint.as_deref(),
                 _ => None,
             };
             Answer::Failed { reason: error.to_string(), hint: hint.map(str::to_owned) }
@@ -122,15 +137,68 @@ fn observe(request: &Request) -> Result<Found, TurnError> {
                 .to_owned(),
         );
     }
+    let _reserve = request.reserve.and_then(|capacity| reserve(&display, capacity, &mut notes));
+    let competition = Competition::start(&request.load)?;
     let origin = clock::now::<Monotonic>();
-    let end = play(request, &display, &authority)?;
-    notes.extend(end);
+    let played = play(request, &display, &authority)?;
+    notes.extend(played.unusual);
+    let conditions = competition.end(played.cpu_time, &mut notes);
     std::thread::sleep(AFTERWARDS);
     let picture = Some(photodiode.finish());
     let sound = microphone.map(Microphone::finish);
     let findings = Findings::of(clip, &Observed { origin, picture, sound });
     notes.extend(halves(&findings));
-    Ok(Found { findings, notes })
+    Ok(Found { findings, conditions, notes })
+}
+
+/// Gives the X server a reserve, or says why it has none or a lesser one.
+fn reserve(display: &Server, capacity: Capacity, notes: &mut Vec<String>) -> Option<Reserve> {
+    let server = ThreadRef::Id(ThreadId(display.process() as i32));
+    match Reserve::grant(server, capacity, Rung::KEEPING) {
+        Ok(reserve) => {
+            notes.extend(reserve.refused().iter().map(|refused| {
+                let (rung, reason) = (refused.rung, &refused.reason);
+                let by = reserve.rung();
+                format!("the X server has its reserve by rung {by}; {rung} was refused: {reason}")
+            }));
+            Some(reserve)
+        }
+        Err(refused) => {
+            notes.push(format!("the X server has no reserve: {refused}"));
+            None
+        }
+    }
+}
+
+/// What competes with the player, and the counters when it began.
+struct Competition {
+    load: RunningLoad,
+    name: String,
+    opened: tactus_load::LoadSnapshot,
+    machine: MachineCounters,
+}
+
+impl Competition {
+    fn start(plan: &LoadPlan) -> Result<Self, TurnError> {
+        let name = plan.load.to_string();
+        let failed = |error| TurnError::Load(name.clone(), error);
+        let options = HostOptions::new(std::env::current_exe()?);
+        let mut load = RunningLoad::start(plan, &options).map_err(failed)?;
+        let opened = load.snapshot();
+        Ok(Self { load, name, opened, machine: MachineCounters::read(Path::new("/")) })
+    }
+
+    /// Ends it, and returns what it did meanwhile. What it did not do is noted.
+    fn end(mut self, player_cpu: Option<Nanos>, notes: &mut Vec<String>) -> Conditions {
+        let machine = MachineCounters::read(Path::new("/")).since(&self.machine);
+        let achieved = self.load.snapshot().since(&self.opened);
+        notes.extend(self.load.shortfalls().iter().map(ToString::to_string));
+        let ended = self.load.stop();
+        let name = self.name;
+        notes.extend(ended.into_iter().map(|reason| format!("the load {name} ended: {reason}")));
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+        Conditions { load: achieved, machine, cpus, player_cpu }
+    }
 }
 
 /// Says which half of the playback is missing.
@@ -152,14 +220,18 @@ fn halves(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Runs the player to its end, and says what was unusual about it.
-fn play(
-    request: &Request,
-    display: &Server,
-    authority: &Path,
-) -> Result<Option<String>, TurnError> {
-    let Request { clip, file, player, .. } = request;
-    let mut command = player.command(clip, file);
+/// How a player ended.
+struct Played {
+    /// What was unusual about it.
+    unusual: Option<String>,
+    /// The CPU time of the player and of the processes that it waited for.
+    cpu_time: Option<Nanos>,
+}
+
+/// Runs the player to its end.
+fn play(request: &Request, display: &Server, authority: &Path) -> Result<Played, TurnError> {
+    let Request { clip, file, player, reserve, .. } = request;
+    let mut command = player.command(clip, file, *reserve);
     command.env("DISPLAY", display.display()).env("XAUTHORITY", authority);
     command.env("PIPEWIRE_NODE", SINK).env_remove("WAYLAND_DISPLAY");
     // Its processes end with this one, whatever happens.
@@ -170,10 +242,14 @@ fn play(
     })?;
     let complaints = child.stderr.take().map(LastWords::listen).transpose()?;
     let patience = Duration::from(clip.duration()) + PATIENCE;
+    // The X server and the load end later: until then, the player is the only child that ends.
+    let before = usage::of_ended_children();
     let (status, was_killed) =
         wait(&child, patience).map_err(|error| TurnError::Wait(player.name(), error))?;
+    let used = before.and_then(|before| Ok(usage::of_ended_children()? - before));
     let said = complaints.map(|words| words.take(COMPLAINT)).unwrap_or_default();
-    Ok(unusual_end(status, was_killed, patience, &said))
+    let unusual = unusual_end(status, was_killed, patience, &said);
+    Ok(Played { unusual, cpu_time: used.ok() })
 }
 
 /// Waits for a player on its leash, and kills it after `patience`.

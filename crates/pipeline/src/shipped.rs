@@ -1,10 +1,12 @@
 //! The shipped pipelines.
 
 /// Names and texts of the shipped pipelines.
-pub const PIPELINES: [(&str, &str); 3] = [
+pub const PIPELINES: [(&str, &str); 5] = [
     ("video-1993", include_str!("../../../pipelines/video-1993.toml")),
     ("audio-graph", include_str!("../../../pipelines/audio-graph.toml")),
     ("control-loop", include_str!("../../../pipelines/control-loop.toml")),
+    ("player-socket", include_str!("../../../pipelines/player-socket.toml")),
+    ("player-shm", include_str!("../../../pipelines/player-shm.toml")),
 ];
 
 /// The text of a shipped pipeline.

@@ -79,12 +79,13 @@ fn play(scene: &Scene) -> Run {
             }
             Choice::Nothing => now = now + Nanos::from_millis(1),
             Choice::Drop(count) => {
-                waiting.drain(..count);
-                tally.drop_frames(count as u64);
+                let first = waiting.drain(..count).next().unwrap();
+                tally.drop_frames(count as u64, clock.due(first).unwrap());
             }
             Choice::Show { dropped, due } => {
+                let first = waiting.front().and_then(|frame| clock.due(*frame)).unwrap();
                 waiting.drain(..dropped);
-                tally.drop_frames(dropped as u64);
+                tally.drop_frames(dropped as u64, first);
                 let frame = waiting.pop_front().unwrap();
                 now = now + LEAD;
                 let frame = Shown { media: frame, due, at: now, slip_ns: clock.slip(now) };

@@ -12,10 +12,13 @@ use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
 use tactus_sound::{ClientSpec, Peer};
+use tactus_sys::usage;
 use tactus_xserver::window::WindowError;
 
 use crate::error::PlayerError;
-use crate::event::{Event, FrameOutcome, FrameReceipt, Note, Progress, SoundCounts, SoundInfo};
+use crate::event::{
+    Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundCounts, SoundInfo,
+};
 use crate::picture::{self, FromPicture, Picture, Setting, ToPicture};
 use crate::reader::{self, Decoders, End};
 use crate::shared::{Order, SharedClock, now};
@@ -69,6 +72,13 @@ pub struct Spec {
     pub pace: Pace,
 }
 
+impl Spec {
+    /// Where playing ends, if not at the end of the clips.
+    fn until(&self) -> Option<MediaTime> {
+        self.length.map(|length| self.from.after(length))
+    }
+}
+
 /// How long decoders may take to deliver their first frames.
 const READY_MOST: Nanos = Nanos::from_secs(30);
 /// How long the sound device may take to begin; wall time drives the clock then.
@@ -110,7 +120,8 @@ impl Remote {
 /// Plays clips to their end. `remote` gets what sends commands.
 ///
 /// # Errors
-/// A display is missing or goes away, or a decoder fails; missing sound is reported and is no error.
+/// A display or the client that should get the sound is missing or goes away, or a decoder fails.
+/// Without a sound server, wall time drives the clock, which is reported.
 pub fn play(
     spec: Spec,
     remote: impl FnOnce(Remote),
@@ -119,8 +130,8 @@ pub fn play(
     let mut player = Player::open(spec, &mut on_event)?;
     remote(Remote(player.to.clone()));
     let played = player.run(&mut on_event);
-    player.end(&mut on_event);
-    played
+    let ended = player.end(&mut on_event);
+    played.and(ended)
 }
 
 /// A clip that plays.
@@ -149,6 +160,8 @@ struct Player {
     is_paused: bool,
     failure: Option<PlayerError>,
     shortfalls: Vec<Shortfall>,
+    /// CPU time of the children that had ended before.
+    children_cpu: Nanos,
 }
 
 /// What is not ready yet.
@@ -164,7 +177,7 @@ impl Player {
     /// Opens windows and the sound device, and starts their threads.
     fn open(spec: Spec, on_event: &mut impl FnMut(Event)) -> Result<Self, PlayerError> {
         let (to, inbox) = channel();
-        let (first, output) = open_sound(&spec, on_event);
+        let (first, output) = open_sound(&spec, on_event)?;
         let rate = output.as_ref().map_or(RATE_USUAL, |(output, _)| output.rate());
         let order = Order { number: 0, from: spec.from, speed: spec.speed, rate };
         let clock = Arc::new(SharedClock::new(order));
@@ -180,7 +193,9 @@ impl Player {
                 let to = to.clone();
                 let report = move |from| drop(to.send(In::Sound(from)));
                 let decoders = decoders(&spec, &player_to);
-                Some(Sound::start(clip, output, output_spec, Arc::clone(&clock), decoders, report)?)
+                let setting =
+                    sound::Setting { clip, clock: Arc::clone(&clock), until: spec.until() };
+                Some(Sound::start(setting, output, output_spec, decoders, report)?)
             }
             None => None,
         };
@@ -203,6 +218,7 @@ impl Player {
             is_paused: false,
             failure: None,
             shortfalls: Vec::new(),
+            children_cpu: children_cpu(),
         };
         player.begin_at(order.from, order.speed);
         Ok(player)
@@ -331,7 +347,10 @@ impl Player {
         on_event: &mut impl FnMut(Event),
     ) -> Result<(), PlayerError> {
         match from {
-            FromPicture::Prepared(shortfalls) => self.report_shortfalls(shortfalls, on_event),
+            FromPicture::Prepared { thread, reserve, shortfalls } => {
+                on_event(Event::Prepared(Preparation { clip: number, thread, reserve }));
+                self.report_shortfalls(shortfalls, on_event);
+            }
             FromPicture::Ready(order) if order == self.order.number => {
                 self.waits.pictures.remove(&number);
             }
@@ -347,13 +366,29 @@ impl Player {
                 let Playing { clip, tally, .. } = &mut self.clips[number];
                 let period = clip.picture.as_ref().map(|picture| picture.period);
                 // They were never decoded, so they have no receipts.
-                tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()));
+                let due = self.clock.clock().due(from).unwrap_or_else(now);
+                tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()), due);
                 on_event(Event::Note(Note::Behind { clip: number, from, to }));
             }
+            FromPicture::Missing { from, to } => self.miss(number, from, to, on_event),
             FromPicture::Failed(error) => return Err(error),
             FromPicture::Ready(_) | FromPicture::Ended(_) | FromPicture::Happened(_) => {}
         }
         Ok(())
+    }
+
+    /// Counts the frames of a part of a clip that the decoder has not delivered.
+    fn miss(
+        &mut self,
+        number: usize,
+        from: MediaTime,
+        to: MediaTime,
+        on_event: &mut impl FnMut(Event),
+    ) {
+        let Playing { clip, tally, .. } = &mut self.clips[number];
+        let period = clip.picture.as_ref().map(|picture| picture.period);
+        tally.miss(to.since(from).div_floor(period.unwrap_or_default()));
+        on_event(Event::Note(Note::Missing { clip: number, from, to }));
     }
 
     /// Reports each shortfall once: several threads have the same.
@@ -404,7 +439,7 @@ impl Player {
             (FrameOutcome::Shown, Some(at)) => {
                 tally.show(Shown { media, due, at, slip_ns: slip }, period);
             }
-            _ => tally.drop_frames(1),
+            _ => tally.drop_frames(1, due),
         }
     }
 
@@ -418,7 +453,7 @@ impl Player {
             return false;
         }
         let media = self.clock.clock().media_at(now());
-        if self.spec.length.is_some_and(|length| media >= self.spec.from.after(length)) {
+        if self.spec.until().is_some_and(|until| media >= until) {
             return true;
         }
         let is_over = |end: &Option<End>| end.as_ref().is_some_and(|end| media >= end.at);
@@ -430,7 +465,7 @@ impl Player {
     fn progress(&self) -> Progress {
         let clock = self.clock.clock();
         let (media, duration) = (clock.media_at(now()), self.duration());
-        let until = self.spec.length.map(|length| self.spec.from.after(length));
+        let until = self.spec.until();
         let end = duration.map(|duration| MediaTime::ZERO.after(duration));
         let end = [until, end].into_iter().flatten().min();
         let left = end.filter(|_| clock.is_running()).map(|end| clock.lasts(end.since(media)));
@@ -441,7 +476,7 @@ impl Player {
     }
 
     /// Ends the threads, and reports what was done.
-    fn end(&mut self, on_event: &mut impl FnMut(Event)) {
+    fn end(&mut self, on_event: &mut impl FnMut(Event)) -> Result<(), PlayerError> {
         self.clips.iter().filter_map(|clip| clip.picture.as_ref()).for_each(Picture::quit);
         if let Some(sound) = &mut self.sound {
             sound.quit();
@@ -457,12 +492,24 @@ impl Player {
                     self.count(&receipt);
                     on_event(Event::Frame(receipt));
                 }
+                In::Picture(number, FromPicture::Missing { from, to }) => {
+                    self.miss(number, from, to, on_event);
+                }
                 _ => {}
             }
         }
-        self.report_short_clips(on_event);
+        let mut pictures = self.clips.iter().filter_map(|clip| clip.picture.as_ref());
+        let stuck =
+            pictures.find(|picture| !picture.has_ended()).map(|picture| picture.display.clone());
+        let is_short = self.report_short_clips(on_event);
         let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
-        on_event(Event::Ended { summaries, sound: self.counts });
+        let decoder_cpu = children_cpu().saturating_sub(self.children_cpu);
+        on_event(Event::Ended { summaries, sound: self.counts, decoder_cpu });
+        match stuck {
+            Some(display) => Err(PlayerError::NoAnswer { display }),
+            None if is_short => Err(PlayerError::Short),
+            None => Ok(()),
+        }
     }
 
     fn threads_have_ended(&self) -> bool {
@@ -470,15 +517,21 @@ impl Player {
         pictures.all(Picture::has_ended) && self.sound.as_ref().is_none_or(Sound::has_ended)
     }
 
-    /// Reports clips that ended before their time, and what decoders complained about.
-    fn report_short_clips(&self, on_event: &mut impl FnMut(Event)) {
+    /// Reports clips that ended before their time, and what decoders complained about. Returns whether
+    /// there are such clips.
+    fn report_short_clips(&self, on_event: &mut impl FnMut(Event)) -> bool {
         if self.failure.is_some() {
-            return;
+            return false;
         }
+        let mut is_short = false;
         for (number, Playing { clip, end, .. }) in self.clips.iter().enumerate() {
-            let Some(End { at, complaints, .. }) = end else { continue };
+            let Some(End { at, complaints, unstamped, .. }) = end else { continue };
+            if *unstamped > 0 {
+                on_event(Event::Note(Note::Unstamped { clip: number, frames: *unstamped }));
+            }
             let last = self.sound_end.as_ref().map_or(*at, |sound| sound.at.max(*at));
             let missing = clip.duration.filter(|of| last.after(SHORT) < MediaTime::ZERO.after(*of));
+            is_short |= missing.is_some();
             let note = match missing {
                 Some(of) => Note::Short { clip: number, at: last, of, reason: complaints.clone() },
                 None if complaints.is_empty() => continue,
@@ -486,30 +539,37 @@ impl Player {
             };
             on_event(Event::Note(note));
         }
+        is_short
     }
+}
+
+/// The CPU time of this process's children that have ended; zero if the kernel does not say.
+fn children_cpu() -> Nanos {
+    usage::of_ended_children().unwrap_or_default()
 }
 
 fn failure_text(error: &ClipError) -> String {
     format!("{error}; what follows is missing")
 }
 
-/// Opens the sound device for the first clip with sound. Returns the number of that clip.
-fn open_sound(
-    spec: &Spec,
-    on_event: &mut impl FnMut(Event),
-) -> (Option<usize>, Option<(tactus_sound::Output, ClientSpec)>) {
-    let Some(peer) = spec.sound.clone() else { return (None, None) };
+/// The number of the clip whose sound is played, and its device.
+type OpenSound = (Option<usize>, Option<(tactus_sound::Output, ClientSpec)>);
+
+/// Opens the sound device for the first clip with sound.
+fn open_sound(spec: &Spec, on_event: &mut impl FnMut(Event)) -> Result<OpenSound, PlayerError> {
+    let Some(peer) = spec.sound.clone() else { return Ok((None, None)) };
     let mut with_sound =
         (0..spec.tracks.len()).filter(|number| spec.tracks[*number].clip.sound.is_some());
-    let Some(first) = with_sound.next() else { return (None, None) };
+    let Some(first) = with_sound.next() else { return Ok((None, None)) };
     with_sound.for_each(|other| on_event(Event::Note(Note::Muted(other))));
     let name = "tactus-player".to_owned();
     let output_spec = ClientSpec { name, channels: sound::CHANNELS, peer };
-    match tactus_sound::Output::open(&output_spec) {
-        Ok(output) => (Some(first), Some((output, output_spec))),
-        Err(error) => {
+    match (tactus_sound::Output::open(&output_spec), output_spec.peer.clone()) {
+        (Ok(output), _) => Ok((Some(first), Some((output, output_spec)))),
+        (Err(error), Peer::Client(client)) => Err(PlayerError::NoClient { client, error }),
+        (Err(error), _) => {
             on_event(Event::Note(Note::Silent(error.to_string())));
-            (None, None)
+            Ok((None, None))
         }
     }
 }
@@ -549,9 +609,10 @@ fn open_picture(
     if let Some(input) = input {
         attend(input, surface.info(number).display, frames.clone(), to.clone())?;
     }
-    let period = picture.period;
     let (clock, if_late, pace) = (Arc::clone(clock), spec.if_late, spec.pace);
-    let setting = Setting { clip: number, surface, period, clock, if_late, pace, reader, buffers };
+    let (period, until) = (picture.period, spec.until());
+    let setting =
+        Setting { clip: number, surface, clock, if_late, pace, reader, buffers, period, until };
     let report = {
         let to = to.clone();
         move |from| {

@@ -2,6 +2,7 @@
 
 use tactus_clip::ClipError;
 use tactus_reserve::Refused;
+use tactus_sound::SoundError;
 use tactus_stream::{ConnectError, RequestError, SubmitError};
 use tactus_sys::SysError;
 use tactus_xserver::window::WindowError;
@@ -46,11 +47,28 @@ pub enum PlayerError {
         /// Those that do.
         possible: Vec<String>,
     },
+    /// It answers nothing any more, so what became of the last frames is unknown.
+    #[error("the display {display} does not answer: frames after the last receipt are missing")]
+    NoAnswer {
+        /// Its name.
+        display: String,
+    },
     /// There is nothing to see or hear.
     #[error(
         "there is nothing to play: the clip has no picture, and its sound is muted or has no device"
     )]
     Nothing,
+    /// The client that should get the sound is missing.
+    #[error("no sound to {client}: {error}")]
+    NoClient {
+        /// Its name.
+        client: String,
+        /// Why not.
+        error: SoundError,
+    },
+    /// A clip ended before its time.
+    #[error("a clip is shorter than it says: what follows is missing")]
+    Short,
     /// The clips are not ready.
     #[error("the decoder has delivered nothing for {seconds} s")]
     Stuck {

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Evidence;
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::{Capacity, Rung};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, Speed, Summary};
@@ -14,6 +16,8 @@ use tactus_xserver::window::Transport;
 pub enum Event {
     /// A window is open.
     Opened(WindowInfo),
+    /// The thread that shows the frames of a clip runs as it was granted.
+    Prepared(Preparation),
     /// The clock starts, at an instant that may be in the future.
     Started {
         /// When.
@@ -44,6 +48,8 @@ pub enum Event {
         summaries: Vec<Summary>,
         /// What became of the sound; `None` if none was played.
         sound: Option<SoundCounts>,
+        /// CPU time of the decoders that have ended, with their start.
+        decoder_cpu: Nanos,
     },
 }
 
@@ -105,6 +111,26 @@ pub struct WindowInfo {
     pub why: Option<String>,
 }
 
+/// The thread that shows the frames of a clip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Preparation {
+    /// The number of its clip, from 0.
+    pub clip: usize,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its reserve; `None` if none was asked for.
+    pub reserve: Option<Granted>,
+}
+
+/// A reserve that was granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Granted {
+    /// The CPU time of every period.
+    pub capacity: Capacity,
+    /// What keeps it.
+    pub rung: Rung,
+}
+
 /// The sound of a player.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SoundInfo {
@@ -129,6 +155,8 @@ pub struct SoundCounts {
     pub played: u64,
     /// Frames that were cut, because a cycle was missed or they came too late.
     pub cut: u64,
+    /// Frames that were due and that the decoder had not delivered when playing ended.
+    pub missing: u64,
     /// How often the positions of the device jumped.
     pub jumps: u64,
     /// How often the server was lost.
@@ -161,7 +189,7 @@ pub enum FrameOutcome {
 pub struct FrameReceipt {
     /// The number of its clip, from 0.
     pub clip: usize,
-    /// The number of the frame since the start of its decoder, from 0.
+    /// Its number among the frames that were decoded since the player started, from 0.
     pub frame: u64,
     /// Its time in the clip, in nanoseconds.
     pub media: MediaTime,
@@ -169,10 +197,15 @@ pub struct FrameReceipt {
     pub outcome: FrameOutcome,
     /// When it was due.
     pub due: Moment,
+    /// How long before it is due a shown frame was to be handed over, in nanoseconds.
+    pub lead: Option<Nanos>,
     /// When handing it over began.
     pub began: Option<Moment>,
     /// When it was on the display, as far as the evidence goes.
     pub shown: Option<Moment>,
+    /// When it was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Moment>,
     /// How far `shown` can be trusted: `device-clock` is the server's own stamp, `call` the end of a
     /// round trip.
     pub evidence: Evidence,
@@ -219,6 +252,22 @@ pub enum Note {
         /// Its end.
         to: MediaTime,
     },
+    /// A decoder has not delivered this part of a clip in time: it was stopped, or is far too slow.
+    Missing {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// The beginning of the part.
+        from: MediaTime,
+        /// Its end.
+        to: MediaTime,
+    },
+    /// Frames have no stamp of their own: the times of the container count.
+    Unstamped {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// How many.
+        frames: u64,
+    },
     /// A decoder failed: the rest of the picture or sound is missing.
     Failed(String),
     /// What a decoder complained about.
@@ -251,6 +300,18 @@ impl std::fmt::Display for Note {
                     "clip {clip}: the decoder is too slow; dropped from {from:.1} s to {to:.1} s"
                 )
             }
+            Self::Missing { clip, from, to } => {
+                let (clip, from, to) = (clip + 1, from.as_secs_f64(), to.as_secs_f64());
+                write!(
+                    f,
+                    "clip {clip}: the decoder has not delivered the picture from {from:.1} s to {to:.1} s"
+                )
+            }
+            Self::Unstamped { clip, frames } => write!(
+                f,
+                "clip {}: {frames} frames have no stamp; they are shown at the times of the container",
+                clip + 1
+            ),
             Self::Failed(reason) => f.write_str(reason),
             Self::Complained(reason) => write!(f, "the decoder says: {reason}"),
         }

@@ -30,6 +30,8 @@ pub mod surface;
 
 pub use control::{Command, Pace, Remote, Spec, Track, play};
 pub use error::PlayerError;
-pub use event::{Event, FrameOutcome, FrameReceipt, Note, Progress, SoundInfo, Way, WindowInfo};
+pub use event::{
+    Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundInfo, Way, WindowInfo,
+};
 pub use surface::Output;
 pub use tactus_xserver::window::Transport;

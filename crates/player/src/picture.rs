@@ -8,17 +8,19 @@ use std::time::Duration;
 
 use tactus_delivery::item::Moment;
 use tactus_delivery::receipt::Evidence;
+use tactus_model::frames::{Rate, Ticks};
 use tactus_model::policy::Scheduling;
-use tactus_model::reserve::Capacity;
+use tactus_model::recording::ThreadId;
+use tactus_model::reserve::{Capacity, RefusedRung};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{Choice, Clock, IfLate, MediaTime, choose};
 use tactus_prepare::{Preparation, ThreadRef};
 use tactus_reserve::{Reserve, Rung};
-use tactus_sys::affinity;
+use tactus_sys::{affinity, thread as system_thread};
 
 use crate::error::PlayerError;
-use crate::event::{FrameOutcome, FrameReceipt};
+use crate::event::{FrameOutcome, FrameReceipt, Granted};
 use crate::reader::{End, Frame, Reader};
 use crate::shared::{Order, SharedClock, now};
 use crate::surface::{Answer, Buffer, Happened, Seen, Shown, Surface};
@@ -32,6 +34,18 @@ pub struct Pace {
     pub reserve: Option<Capacity>,
     /// The policy of decoders.
     pub decoders: Scheduling,
+    /// Emulated ticks a second: timers of the threads that show frames expire only at these, as on a
+    /// kernel without high-resolution timers. `None` for timers that expire when they are due.
+    pub ticks: Option<Rate>,
+}
+
+impl Pace {
+    /// When a timer for `until` expires. Ticks are counted from the clock's origin.
+    fn expiry(&self, until: Moment) -> Moment {
+        let Some(rate) = self.ticks else { return until };
+        let at = Nanos::from_nanos(until.as_nanos());
+        Moment::from_nanos(Ticks::new(rate, Nanos::ZERO).at_or_after(at).as_nanos())
+    }
 }
 
 /// What a picture thread is sent.
@@ -48,7 +62,11 @@ pub(crate) enum ToPicture {
 /// What a picture thread reports, with the number of its clip.
 pub(crate) enum FromPicture {
     /// It has what it was granted.
-    Prepared(Vec<Shortfall>),
+    Prepared {
+        thread: ThreadId,
+        reserve: Option<Granted>,
+        shortfalls: Vec<Shortfall>,
+    },
     /// Frames of this order wait, or there is none.
     Ready(u64),
     Shown(FrameReceipt),
@@ -56,6 +74,11 @@ pub(crate) enum FromPicture {
     Happened(Happened),
     /// The decoder was too slow: it goes on after the frames between these times.
     Skipped {
+        from: MediaTime,
+        to: MediaTime,
+    },
+    /// The decoder has not delivered what was due between these times.
+    Missing {
         from: MediaTime,
         to: MediaTime,
     },
@@ -74,15 +97,17 @@ const LEADS: usize = 31;
 const REHEARSED: u32 = 6;
 /// The longest lead: a server that takes longer is late.
 const LEAD_MOST: Nanos = Nanos::from_millis(8);
-/// How long a thread without anything to do waits at most.
-const IDLE: Duration = Duration::from_millis(500);
 /// How long a server may take to call frames back.
 const CUT_MOST: Nanos = Nanos::from_secs(1);
+/// A thread without anything to do waits until somebody wakes it: whoever explains why its next
+/// frame was late then finds who did.
+const IDLE: Duration = Duration::MAX;
 
 /// A running picture thread.
 pub(crate) struct Picture {
     to: Sender<ToPicture>,
     pub(crate) reader: Reader,
+    pub(crate) display: String,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -90,14 +115,16 @@ pub(crate) struct Picture {
 pub(crate) struct Setting {
     pub(crate) clip: usize,
     pub(crate) surface: Surface,
-    /// How long a frame lasts in the clip.
-    pub(crate) period: Nanos,
     pub(crate) clock: Arc<SharedClock>,
     pub(crate) if_late: IfLate,
     pub(crate) pace: Pace,
     pub(crate) reader: Reader,
     /// The frames that are decoded ahead.
     pub(crate) buffers: usize,
+    /// How long a frame lasts in the clip.
+    pub(crate) period: Nanos,
+    /// Where playing ends, if not at the end of the clip.
+    pub(crate) until: Option<MediaTime>,
 }
 
 /// The inbox of a thread that does not run yet.
@@ -112,10 +139,16 @@ impl Picture {
         report: impl Fn(FromPicture) + Send + 'static,
     ) -> Result<Self, PlayerError> {
         let (reader, clip) = (setting.reader.clone(), setting.clip);
+        let display = setting.surface.info(clip).display;
         let run = move || {
             let _reserve = match prepare(setting.pace) {
                 Ok((reserve, shortfalls)) => {
-                    report(FromPicture::Prepared(shortfalls));
+                    let granted = reserve.as_ref().map(|reserve| Granted {
+                        capacity: reserve.capacity(),
+                        rung: reserve.rung(),
+                    });
+                    let thread = system_thread::current_id();
+                    report(FromPicture::Prepared { thread, reserve: granted, shortfalls });
                     reserve
                 }
                 Err(error) => return report(FromPicture::Failed(error)),
@@ -127,7 +160,7 @@ impl Picture {
         };
         let name = format!("picture/{clip}");
         let thread = thread::Builder::new().name(name).spawn(run).map_err(PlayerError::Thread)?;
-        Ok(Self { to, reader, thread: Some(thread) })
+        Ok(Self { to, reader, display, thread: Some(thread) })
     }
 
     /// Lets it see that the clock has changed.
@@ -155,10 +188,23 @@ fn prepare(pace: Pace) -> Result<(Option<Reserve>, Vec<Shortfall>), PlayerError>
     if let Some(capacity) = pace.reserve {
         let reserve = Reserve::grant(ThreadRef::Calling, capacity, Rung::KEEPING);
         let reserve = reserve.map_err(PlayerError::Reserve)?;
-        return Ok((Some(reserve), preparation.finish()?.shortfalls));
+        let mut shortfalls = preparation.finish()?.shortfalls;
+        shortfalls.extend(reserve.refused().iter().map(|refused| not_by(refused, &reserve)));
+        return Ok((Some(reserve), shortfalls));
     }
     preparation.place(&affinity::get()?, pace.policy)?;
     Ok((None, preparation.finish()?.shortfalls))
+}
+
+/// A better rung that the reserve does not have.
+fn not_by(refused: &RefusedRung, reserve: &Reserve) -> Shortfall {
+    let (rung, capacity) = (reserve.rung(), reserve.capacity());
+    Shortfall {
+        asked: format!("reserve {capacity} by rung {}", refused.rung),
+        granted: format!("rung {rung}: {}", rung.promise()),
+        reason: refused.reason.clone(),
+        fix: refused.fix.clone(),
+    }
 }
 
 /// A frame that a server has.
@@ -167,6 +213,8 @@ struct Sent {
     answer: u64,
     frame: Frame,
     due: Moment,
+    /// How long before it was due it was to be handed over.
+    lead: Nanos,
 }
 
 /// A surface with the frames that wait for it.
@@ -186,25 +234,28 @@ struct Screen<R> {
     skip: Nanos,
     /// Where it was to go on when it last skipped: frames before it were already on their way.
     skipped_to: MediaTime,
+    /// The end of the last frame that was shown, dropped or skipped.
+    reached: MediaTime,
 }
 
 impl<R: Fn(FromPicture)> Screen<R> {
     fn new(setting: Setting, report: R) -> Self {
-        let order = setting.clock.state().order.number;
-        let setting_buffers = setting.buffers;
-        let waiting = VecDeque::with_capacity(setting_buffers);
+        let Order { number: order, from: reached, .. } = setting.clock.state().order;
+        let waiting = VecDeque::with_capacity(setting.buffers);
+        let sent = VecDeque::with_capacity(setting.buffers);
         let (leads, skipped_to) = (Leads::default(), MediaTime::ZERO);
         Self {
             setting,
             report,
             waiting,
-            sent: VecDeque::with_capacity(setting_buffers),
+            sent,
             seen: None,
             end: None,
             order,
             leads,
             skip: SKIP_FIRST,
             skipped_to,
+            reached,
         }
     }
 
@@ -237,7 +288,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             for happened in self.setting.surface.happened()? {
                 (self.report)(FromPicture::Happened(happened));
             }
-            let wait: Nanos = match self.choose(&clock) {
+            let wait = match self.choose(&clock) {
                 Choice::Show { dropped, due } => {
                     self.show(dropped, due)?;
                     continue;
@@ -246,16 +297,18 @@ impl<R: Fn(FromPicture)> Screen<R> {
                     self.drop_frames(count, &clock);
                     continue;
                 }
-                Choice::Wait(until) => until - now(),
+                Choice::Wait(until) => Duration::from(self.setting.pace.expiry(until) - now()),
                 Choice::Nothing => {
                     self.pass_on_end();
-                    IDLE.into()
+                    IDLE
                 }
             };
             let look = self.setting.surface.look(!self.sent.is_empty());
-            let wait = look.map_or(wait.into(), |look| look.min(wait.into()));
-            match inbox.recv_timeout(wait) {
-                Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            match inbox.recv_timeout(look.map_or(wait, |look| look.min(wait))) {
+                Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => {
+                    self.report_missing(&clock);
+                    return Ok(());
+                }
                 Ok(ToPicture::Frame(frame)) => self.take(frame),
                 Ok(ToPicture::End(end)) if end.order == self.order => {
                     self.end = Some(end);
@@ -270,17 +323,22 @@ impl<R: Fn(FromPicture)> Screen<R> {
 
     /// What to do with the frames that wait. A server gets them ahead of their times.
     fn choose(&self, clock: &Clock) -> Choice {
-        let (lead, if_late) = (self.leads.usual(), self.setting.if_late);
         let media = || self.waiting.iter().map(|frame| frame.media);
-        let chosen = choose(media(), clock, now(), lead, if_late);
+        let chosen = choose(media(), clock, now(), self.leads.usual(), self.setting.if_late);
         match (chosen, self.setting.surface.ahead()) {
             (Choice::Wait(_), Some(ahead)) => choose(media(), clock, now(), ahead, IfLate::Show),
             (chosen, _) => chosen,
         }
     }
 
+    /// How long before they are due frames are handed over.
+    fn lead(&self) -> Nanos {
+        self.setting.surface.ahead().unwrap_or_else(|| self.leads.usual())
+    }
+
     fn take(&mut self, frame: Frame) {
-        if frame.order != self.order {
+        let is_beyond = self.setting.until.is_some_and(|until| frame.media >= until);
+        if frame.order != self.order || (is_beyond && !self.waiting.is_empty()) {
             return self.setting.reader.free(frame.buffer);
         }
         self.waiting.push_back(frame);
@@ -299,12 +357,22 @@ impl<R: Fn(FromPicture)> Screen<R> {
         }
     }
 
+    /// Reports what the decoder has not delivered. Frames that wait, or that a
+    /// server has, show that it is in time.
+    fn report_missing(&self, clock: &Clock) {
+        let (from, to) = (self.reached, clock.media_at(now()));
+        let has_none = self.waiting.is_empty() && self.sent.is_empty();
+        if has_none && self.end.is_none() && to.since(from) > BEHIND {
+            (self.report)(FromPicture::Missing { from, to });
+        }
+    }
+
     /// Follows the clock to another order.
     fn change(&mut self) -> Result<(), PlayerError> {
-        let order = self.setting.clock.state().order.number;
+        let order = self.setting.clock.state().order;
         self.call_back()?;
-        if order != self.order {
-            self.order = order;
+        if order.number != self.order {
+            (self.order, self.reached) = (order.number, order.from);
             self.end = None;
             self.skipped_to = MediaTime::ZERO;
             self.waiting.drain(..).for_each(|frame| self.setting.reader.free(frame.buffer));
@@ -327,12 +395,13 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let mut cut = Vec::new();
         for (number, answer) in self.setting.surface.answers()? {
             let place = self.sent.iter().position(|sent| sent.answer == number);
-            let Some(Sent { frame, due, .. }) = place.and_then(|place| self.sent.remove(place))
+            let Some(Sent { frame, due, lead, .. }) =
+                place.and_then(|place| self.sent.remove(place))
             else {
                 continue;
             };
             match answer {
-                Answer::Seen(seen) => self.seen(frame, due, seen, clock),
+                Answer::Seen(seen) => self.seen(frame, due, (seen, lead), clock),
                 Answer::Dropped => self.dropped(frame, due, clock),
                 Answer::Cut => cut.push(frame),
             }
@@ -366,21 +435,24 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let clock = self.setting.clock.clock();
         self.drop_frames(dropped, &clock);
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
+        let lead = self.lead();
         let Setting { surface, if_late, period, .. } = &mut self.setting;
         match surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))? {
             Shown::Now(Answer::Seen(seen)) => {
                 self.leads.add(seen.at - seen.began);
-                self.seen(frame, due, seen, &clock);
+                self.seen(frame, due, (seen, lead), &clock);
             }
             Shown::Now(Answer::Dropped | Answer::Cut) => self.dropped(frame, due, &clock),
-            Shown::Later(answer) => self.sent.push_back(Sent { answer, frame, due }),
+            Shown::Later(answer) => self.sent.push_back(Sent { answer, frame, due, lead }),
         }
         Ok(())
     }
 
     /// Reports a frame that is seen, and keeps it.
-    fn seen(&mut self, frame: Frame, due: Moment, seen: Seen, clock: &Clock) {
-        let receipt = receipt(self.setting.clip, &frame, due, Some(seen), clock.slip(seen.at));
+    fn seen(&mut self, frame: Frame, due: Moment, (seen, lead): (Seen, Nanos), clock: &Clock) {
+        self.reach(&frame);
+        let slip = clock.slip(seen.at);
+        let receipt = receipt(self.setting.clip, &frame, due, Some((seen, lead)), slip);
         (self.report)(FromPicture::Shown(receipt));
         self.skip = SKIP_FIRST;
         if let Some(buffer) = self.seen.replace(frame.buffer) {
@@ -389,10 +461,18 @@ impl<R: Fn(FromPicture)> Screen<R> {
     }
 
     /// Reports a frame that nobody sees.
-    fn dropped(&self, frame: Frame, due: Moment, clock: &Clock) {
+    fn dropped(&mut self, frame: Frame, due: Moment, clock: &Clock) {
+        self.reach(&frame);
         let receipt = receipt(self.setting.clip, &frame, due, None, clock.slip(now()));
         (self.report)(FromPicture::Shown(receipt));
         self.setting.reader.free(frame.buffer);
+    }
+
+    /// A frame was shown or dropped. A server may answer for one of an earlier order.
+    fn reach(&mut self, frame: &Frame) {
+        if frame.order == self.order {
+            self.reached = self.reached.max(frame.media.after(self.setting.period));
+        }
     }
 
     /// Drops the first frames. If even the last of them is far too late, the decoder skips frames.
@@ -414,12 +494,20 @@ impl<R: Fn(FromPicture)> Screen<R> {
             self.setting.reader.order(order);
             (self.report)(FromPicture::Skipped { from, to });
             self.skip = (self.skip + self.skip).min(SKIP_MOST);
-            self.skipped_to = to;
+            (self.skipped_to, self.reached) = (to, to);
         }
     }
 }
 
-fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i64) -> FrameReceipt {
+/// The receipt of a frame. One that was seen has the lead by which it was to be handed over.
+fn receipt(
+    clip: usize,
+    frame: &Frame,
+    due: Moment,
+    shown: Option<(Seen, Nanos)>,
+    slip: i64,
+) -> FrameReceipt {
+    let seen = shown.map(|(seen, _)| seen);
     let outcome = if seen.is_some() { FrameOutcome::Shown } else { FrameOutcome::Dropped };
     let stamped = seen.filter(|seen| seen.evidence == Evidence::DeviceClock);
     FrameReceipt {
@@ -428,8 +516,10 @@ fn receipt(clip: usize, frame: &Frame, due: Moment, seen: Option<Seen>, slip: i6
         media: frame.media,
         outcome,
         due,
+        lead: shown.map(|(_, lead)| lead),
         began: seen.map(|seen| seen.began),
         shown: seen.map(|seen| seen.at),
+        dropped: seen.is_none().then(now),
         evidence: seen.map_or(Evidence::None, |seen| seen.evidence),
         ust: stamped.map(|seen| seen.at.as_nanos() / 1000),
         msc: stamped.and_then(|seen| seen.msc),
@@ -461,6 +551,16 @@ impl Leads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timers_expire_when_they_are_due_or_at_the_next_tick() {
+        let policy = Scheduling::ORDINARY;
+        let pace = |ticks| Pace { policy, reserve: None, decoders: policy, ticks };
+        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
+        assert_eq!(pace(None).expiry(at(71)), at(71));
+        let ticks = "100".parse().ok();
+        assert_eq!((pace(ticks).expiry(at(71)), pace(ticks).expiry(at(80))), (at(80), at(80)));
+    }
 
     #[test]
     fn the_lead_is_the_median_of_the_last_frames() {

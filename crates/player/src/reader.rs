@@ -38,7 +38,7 @@ impl Decoders {
 /// A frame that waits for its time.
 pub(crate) struct Frame {
     pub(crate) order: u64,
-    /// Its number since the beginning of the order.
+    /// Its number among all frames that were decoded.
     pub(crate) number: u64,
     pub(crate) media: MediaTime,
     pub(crate) buffer: Buffer,
@@ -54,6 +54,15 @@ pub(crate) struct End {
     pub(crate) failure: Option<ClipError>,
     /// What the decoder has complained about.
     pub(crate) complaints: String,
+    /// Frames of a clip with stamps that have none.
+    pub(crate) unstamped: u64,
+}
+
+impl End {
+    fn new(order: Order) -> Self {
+        let (order, at) = (order.number, order.from);
+        Self { order, at, failure: None, complaints: String::new(), unstamped: 0 }
+    }
 }
 
 /// What a reader is sent.
@@ -191,6 +200,13 @@ pub(crate) fn pictures(
     let mut side = Side::new(inbox, stopper);
     let run = move || {
         decoders.prepare();
+        let mut number = 0;
+        let mut found = |frame: Result<(Order, MediaTime, Buffer), End>| {
+            found(frame.map(|(order, media, buffer)| {
+                number += 1;
+                Frame { order: order.number, number: number - 1, media, buffer }
+            }));
+        };
         while let Some(order) = side.next_order() {
             let spec = PictureSpec { from: order.from, ..spec };
             let end = read_pictures(&clip, &spec, order, &mut side, &mut found);
@@ -209,10 +225,9 @@ fn read_pictures(
     spec: &PictureSpec,
     order: Order,
     side: &mut Side,
-    found: &mut impl FnMut(Result<Frame, End>),
+    found: &mut impl FnMut(Result<(Order, MediaTime, Buffer), End>),
 ) -> End {
-    let mut end =
-        End { order: order.number, at: order.from, failure: None, complaints: String::new() };
+    let mut end = End::new(order);
     let mut decoder = match PictureDecoder::start(clip, spec) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => return end,
@@ -220,16 +235,16 @@ fn read_pictures(
     };
     side.publish(Some(decoder.stopper()));
     let period = clip.picture.as_ref().map(|picture| picture.period).unwrap_or_default();
-    let mut number = 0;
     while let Some(mut buffer) = side.buffer() {
         match decoder.read(buffer.bytes_mut()) {
             Ok(Some(media)) => {
                 end.at = media.after(period);
-                found(Ok(Frame { order: order.number, number, media, buffer }));
-                number += 1;
+                found(Ok((order, media, buffer)));
                 continue;
             }
-            Ok(None) => end.complaints = decoder.complaints(),
+            Ok(None) => {
+                (end.complaints, end.unstamped) = (decoder.complaints(), decoder.unstamped());
+            }
             Err(error) => end.failure = Some(error),
         }
         side.free.push(buffer);
@@ -276,8 +291,7 @@ fn read_sound(
     side: &mut Side,
     to: &SyncSender<Result<Samples, End>>,
 ) -> End {
-    let mut end =
-        End { order: order.number, at: order.from, failure: None, complaints: String::new() };
+    let mut end = End::new(order);
     let mut decoder = match SoundDecoder::start(clip, spec) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => return end,

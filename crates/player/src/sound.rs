@@ -43,6 +43,14 @@ pub(crate) enum FromSound {
     Counts(SoundCounts),
 }
 
+/// What a sound thread plays.
+pub(crate) struct Setting {
+    pub(crate) clip: Clip,
+    pub(crate) clock: Arc<SharedClock>,
+    /// Where playing ends, if not at the end of the clip.
+    pub(crate) until: Option<MediaTime>,
+}
+
 /// A running sound thread.
 pub(crate) struct Sound {
     quit: Option<Sender<()>>,
@@ -53,10 +61,9 @@ pub(crate) struct Sound {
 impl Sound {
     /// Starts the thread of an output that is open.
     pub(crate) fn start(
-        clip: Clip,
+        Setting { clip, clock, until }: Setting,
         output: Output,
         spec: ClientSpec,
-        clock: Arc<SharedClock>,
         decoders: Decoders,
         report: impl Fn(FromSound) + Send + 'static,
     ) -> Result<Self, PlayerError> {
@@ -69,12 +76,14 @@ impl Sound {
             output: Some(output),
             connector,
             clock,
+            until,
             samples,
             report,
             order: state.order,
             changes: state.changes,
             store: Store::default(),
             end: None,
+            is_over: false,
             is_ready: false,
             anchor: None,
             counts: SoundCounts::default(),
@@ -162,12 +171,15 @@ struct Speaker<R> {
     output: Option<Output>,
     connector: Connector<Output>,
     clock: Arc<SharedClock>,
+    until: Option<MediaTime>,
     samples: Receiver<Result<Samples, End>>,
     report: R,
     order: Order,
     changes: u64,
     store: Store,
     end: Option<End>,
+    /// All of the order was heard.
+    is_over: bool,
     is_ready: bool,
     anchor: Option<Anchor>,
     counts: SoundCounts,
@@ -214,7 +226,8 @@ impl<R: Fn(FromSound)> Speaker<R> {
         self.silence();
         if state.order != self.order {
             self.order = state.order;
-            (self.store, self.end, self.is_ready) = (Store::default(), None, false);
+            (self.store, self.end) = (Store::default(), None);
+            (self.is_ready, self.is_over) = (false, false);
         }
     }
 
@@ -309,11 +322,13 @@ impl<R: Fn(FromSound)> Speaker<R> {
     /// Hands samples over.
     fn feed(&mut self) {
         let ahead = now() + AHEAD;
+        let last = self.until.map_or(u64::MAX, |until| self.frame_at(until));
         let (Some(output), Some(anchor)) = (&mut self.output, &self.anchor) else { return };
         let Some(until) = output.position_heard_from(ahead) else { return };
         loop {
             let position = anchor.position + self.store.next.saturating_sub(anchor.frame);
             let wanted = until.saturating_sub(position).min(output.room() as u64);
+            let wanted = wanted.min(last.saturating_sub(self.store.next));
             let piece = self.store.piece(wanted);
             let put = output.put(position, piece);
             if put == 0 {
@@ -330,6 +345,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let is_heard = state.clock.is_running() && state.clock.media_at(now()) >= last;
         if is_heard && let Some(mut found) = self.end.take() {
             found.at = last;
+            self.is_over = true;
             (self.report)(FromSound::Ended(found));
         }
     }
@@ -338,6 +354,11 @@ impl<R: Fn(FromSound)> Speaker<R> {
         if let Some(output) = &mut self.output {
             output.turn();
             self.counts.add(output.counts());
+        }
+        let clock = self.clock.state().clock;
+        if clock.is_running() && self.end.is_none() && !self.is_over {
+            let due = self.frame_at(clock.media_at(now()));
+            self.counts.missing = due.saturating_sub(self.store.end());
         }
         (self.report)(FromSound::Counts(self.counts));
     }

@@ -248,7 +248,9 @@ impl Surface {
         match self {
             Self::Wayland(_) => Some(LOOK_WINDOW),
             Self::Server(_) if has_sent => Some(LOOK_SERVER),
-            Self::Window(_) | Self::Server(_) => None,
+            // It may have ended.
+            Self::Server(_) => Some(LOOK_IDLE),
+            Self::Window(_) => None,
         }
     }
 
@@ -263,6 +265,7 @@ impl Surface {
 
 const LOOK_WINDOW: Duration = Duration::from_millis(40);
 const LOOK_SERVER: Duration = Duration::from_millis(5);
+const LOOK_IDLE: Duration = Duration::from_millis(500);
 /// Frames that are decoded ahead: at least and at most, and the memory for more than the least.
 const BUFFERS_LEAST: usize = 8;
 const BUFFERS_MOST: usize = 32;

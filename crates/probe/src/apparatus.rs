@@ -7,7 +7,7 @@ use tactus_model::cost::CostProbe;
 use tactus_model::cpus::CpuList;
 use tactus_model::probe::Probe;
 use tactus_model::recording::ThreadId;
-use tactus_model::result::{Batch, ClockFindings, MessageFindings, Shortfall};
+use tactus_model::result::{Batch, ClockFindings, MessageFindings, PlaybackFindings, Shortfall};
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_sys::thread;
@@ -18,6 +18,7 @@ use crate::live::{RingWriter, SampleRings};
 use crate::midi::Port;
 use crate::net::SenderSite;
 use crate::operations::{self, Bench};
+use crate::playback::{Played, Stage};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
 use crate::task::{TaskRequest, Unable};
@@ -74,6 +75,7 @@ pub(crate) fn check_live(probe: &Probe) -> Result<(), Unable> {
 pub(crate) enum Surroundings {
     Wakeups(Schedule),
     Frames(Player),
+    Playback(Stage),
     Sorts(Sorts),
     Bursts(Box<SenderSite>),
     Operation(Box<CostProbe>, Box<operations::Site>),
@@ -81,12 +83,21 @@ pub(crate) enum Surroundings {
 }
 
 impl Surroundings {
-    /// Opens what the task of `request` needs. Also returns what was not granted.
-    pub(crate) fn open(request: &TaskRequest) -> Result<(Self, Vec<Shortfall>), Unable> {
+    /// Opens what the task of `request` needs, for the cell's CPUs. Also returns what was not granted.
+    pub(crate) fn open(
+        request: &TaskRequest,
+        cpus: &CpuList,
+    ) -> Result<(Self, Vec<Shortfall>), Unable> {
         let TaskRequest { cell, task, cpu, seed, .. } = request;
         let schedule = || Schedule::of_task(cell, *task, *seed);
         Ok(match &cell.probe {
             Probe::Timer(_) => (Self::Wakeups(schedule()), Vec::new()),
+            Probe::Frames(frames) if frames.player.is_whole() => {
+                let scheduling = cell.policy.scheduling;
+                let (stage, refused) =
+                    Stage::open(frames, cell.duration, scheduling, cpus.clone())?;
+                (Self::Playback(stage), refused.into_iter().collect())
+            }
             Probe::Frames(frames) => {
                 let offset = frames.timer.offset.saturating_mul((*task).into());
                 (Self::Frames(Player::new(frames, offset, cell.duration)), Vec::new())
@@ -133,6 +144,7 @@ impl Surroundings {
                 let memory = memory(player.intended())?;
                 Apparatus::Frames { player, memory }
             }
+            Self::Playback(stage) => Apparatus::Playback(stage),
             Self::Sorts(sorts) => {
                 let memory = memory(sorts.at_most())?;
                 Apparatus::Sorts { sorts, memory }
@@ -157,6 +169,8 @@ pub(crate) enum Apparatus {
     Wakeups { schedule: Schedule, kept: Destination },
     /// Plays frames.
     Frames { player: Player, memory: SampleMemory },
+    /// Lets a whole player play.
+    Playback(Stage),
     /// Sorts repeatedly.
     Sorts { sorts: Sorts, memory: SampleMemory },
     /// Sends bursts of packets.
@@ -206,6 +220,7 @@ impl Apparatus {
         match self {
             Self::Wakeups { schedule, .. } => Due::Wakeups(schedule.clone()),
             Self::Frames { player, .. } => Due::Counted(player.intended()),
+            Self::Playback(stage) => Due::Counted(stage.frames()),
             Self::Bursts(site) => Due::Counted(site.bursts()),
             Self::Messages { schedule, .. } => Due::Counted(schedule.remaining()),
             Self::Sorts { .. } | Self::Operation { .. } => Due::Nothing,
@@ -228,10 +243,25 @@ pub(crate) struct Measured {
     pub clock: Option<ClockFindings>,
     /// What messages showed.
     pub messages: Option<MessageFindings>,
+    /// What a whole player showed.
+    pub playback: Option<PlaybackFindings>,
 }
 
 impl From<TakenSamples> for Measured {
     fn from(taken: TakenSamples) -> Self {
-        Self { taken, use_over_time: Vec::new(), batches: Vec::new(), clock: None, messages: None }
+        Self {
+            taken,
+            use_over_time: Vec::new(),
+            batches: Vec::new(),
+            clock: None,
+            messages: None,
+            playback: None,
+        }
+    }
+}
+
+impl From<Played> for Measured {
+    fn from(Played { taken, findings }: Played) -> Self {
+        Self { playback: Some(findings), ..taken.into() }
     }
 }

@@ -80,6 +80,7 @@ pub(crate) fn task_result(found: Found, due: Due, measured: Measured) -> TaskRes
         batches: measured.batches,
         clock: measured.clock.map(Box::new),
         messages: measured.messages.map(Box::new),
+        playback: measured.playback.map(Box::new),
     }
 }
 

@@ -192,6 +192,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
                 let taken = self.play(&player, start, memory)?;
                 Box::new(move || Ok(Some(player.judged(taken).into())))
             }
+            Apparatus::Playback(stage) => at_once(stage.play()?),
             Apparatus::Sorts { sorts, memory } => at_once(sort_repeatedly(sorts, start, memory)?),
             Apparatus::Bursts(mut site) => {
                 let sent = site.send::<C>(&mut self.sleeper, start)?;

@@ -26,6 +26,7 @@ mod midi;
 mod net;
 mod operations;
 mod pipeline;
+mod playback;
 mod run;
 pub mod schedule;
 mod shortfalls;

@@ -133,8 +133,8 @@ impl Task<'_> {
         let cell = &self.request.cell;
         rings.map_or(Ok(()), |_| check_live(&cell.probe))?;
         // Before the thread has its policy, which its helpers do not share.
-        let (surroundings, refused) = Surroundings::open(self.request)?;
         let cpus = self.cpus_of_cell()?;
+        let (surroundings, refused) = Surroundings::open(self.request, &cpus)?;
         let interrupted = self.start_interrupted()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = cell.policy.timer_slack {

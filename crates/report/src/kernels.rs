@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use tactus_judge::kernels::{
     CellComparison, Decision, FigureComparison, GateOptions, KernelComparison, KernelSide, Kind,
-    Seeds, Verdict, chance_in_words,
+    Seeds, Verdict, chance_in_words, check_seeds, compare,
 };
 use tactus_model::format;
 use tactus_model::guest::EXACT_LIMITS;
+use tactus_model::run::Run;
 
+use crate::page::view::Table;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
 use crate::wrap::wrapped;
@@ -31,11 +33,8 @@ pub fn kernel_gate_text(
         text.push('\n');
         text.push_str(&grid(columns(&rows), table.width));
     }
-    for CellComparison { cell, not_measured, .. } in &comparison.cells {
-        if let Some(reason) = not_measured {
-            let words = format!("{cell}: not compared: {reason}");
-            text.push_str(&wrapped(&words, "", table.width));
-        }
+    for words in not_compared(comparison) {
+        text.push_str(&wrapped(&words, "", table.width));
     }
     text.push('\n');
     for words in conclusion(comparison, options) {
@@ -43,6 +42,47 @@ pub fn kernel_gate_text(
     }
     let _ = write!(text, "\n{}", wrapped(EXACT_LIMITS, "", table.width));
     text
+}
+
+/// The verdict of a gate on a page.
+pub(crate) struct GateView {
+    /// Its CSS class.
+    pub(crate) class: &'static str,
+    /// The decision, in a sentence.
+    pub(crate) decision: String,
+    /// Which figures differ, the cells that were not compared, and the rule.
+    pub(crate) sentences: Vec<String>,
+    pub(crate) table: Table,
+}
+
+impl GateView {
+    /// The verdict on a run of two kernels in deterministic time, by the default demands; `None` for other
+    /// runs. If the seeds do not suffice for all figures, only paths are compared.
+    pub(crate) fn of(run: &Run) -> Option<Self> {
+        let all = GateOptions::default();
+        let paths = GateOptions { paths_only: true, ..all };
+        let options = [all, paths]
+            .into_iter()
+            .find(|options| check_seeds(&run.header.plan, options).is_ok())?;
+        let comparison = compare(run, &options).ok()?;
+        let mut conclusion = conclusion(&comparison, &options).into_iter();
+        let decision = conclusion.next()?;
+        let sentences = conclusion.chain(not_compared(&comparison)).collect();
+        let class = match comparison.decision(&options) {
+            Decision::Passes => "valid",
+            Decision::Refused => "invalid",
+            Decision::Undecided => "warned",
+        };
+        let table = Table::of(columns(&rows(&comparison)));
+        Some(Self { class, decision, sentences, table })
+    }
+}
+
+/// The cells that were not compared, and why.
+fn not_compared(comparison: &KernelComparison) -> impl Iterator<Item = String> {
+    comparison.cells.iter().filter_map(|CellComparison { cell, not_measured, .. }| {
+        Some(format!("{cell}: not compared: {}", not_measured.as_ref()?))
+    })
 }
 
 fn heading(comparison: &KernelComparison) -> String {

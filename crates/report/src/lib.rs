@@ -23,6 +23,7 @@ mod pipeline;
 mod purpose;
 mod reproduction;
 mod reserve;
+pub mod site;
 mod summary;
 pub mod svg;
 mod synchrony;

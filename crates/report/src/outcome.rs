@@ -24,9 +24,9 @@ const SHARES: [f64; 2] = [0.999, 0.99];
 /// The headline names a share only if every cell has at least this many samples beyond it.
 const BEYOND: f64 = 10.0;
 
-/// The cells of one scheduling policy.
+/// The cells of one scheduling policy, or of one kernel.
 struct Group<'a, 'r> {
-    scheduling: String,
+    name: String,
     cells: Vec<&'a CellResult<'r>>,
 }
 
@@ -63,10 +63,18 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     if let Some(origin) = &run.header.origin {
         return imported(origin, worst, results);
     }
+    // A gate has cells that sort beside those that wake up; one figure cannot be of both.
+    let is_wakeup = |result: &CellResult<'_>| SampleKind::of(result.cell) == SampleKind::Wakeup;
+    let is_guest = |result: &CellResult<'_>| result.cell.target.guest().is_some();
+    let wakeups = results.iter().filter(|result| is_wakeup(result)).count();
+    if results.iter().any(is_guest) && (1..results.len()).contains(&wakeups) {
+        let wakeups: Vec<_> = cell_results(run).into_iter().filter(is_wakeup).collect();
+        return of_results(run, &wakeups);
+    }
     if let Some(sentence) = of_players(results).or_else(|| of_operations(run, results)) {
         return sentence;
     }
-    let groups = groups(results);
+    let groups = subjects(results);
     let where_measured = where_measured(results);
     let sentence = match named_share(results) {
         Some(share) => with_share(&groups, worst, share, &where_measured, results),
@@ -173,17 +181,27 @@ fn of_operations(run: &Run, results: &[CellResult<'_>]) -> Option<String> {
                 format::fine_latency(p99)
             )
         });
-        return Some(format!("{refused}A {} of {operation} costs {typical}{p99}.", least.unit));
+        return Some(format!(
+            "{refused}{} {} of {operation} costs {typical}{p99}.",
+            article(least.unit),
+            least.unit
+        ));
     }
     let named = |row: &CostRow| {
         format!(
-            "{} ({}, a {})",
+            "{} ({}, {} {})",
             format::fine_latency(row.cost.typical_ns),
             costs::name(run, row),
+            article(row.unit).to_lowercase(),
             row.unit
         )
     };
     Some(format!("{refused}Operations cost from {} to {}.", named(least), named(most)))
+}
+
+/// The article at the beginning of a sentence for a noun: images and others begin with a vowel.
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "An" } else { "A" }
 }
 
 /// A player that loses no more than this share of its frames counts as keeping its rate.
@@ -204,11 +222,11 @@ fn with_share(
     };
     let (within, percentile) = (format::latency(best.within(share)), format::percentile(share));
     let best_served = match kind.is_due() {
-        true => format!("{} served {percentile} of the due times within {within}", best.scheduling),
+        true => format!("{} served {percentile} of the due times within {within}", best.name),
         false => format!(
             "{percentile} of the {}s with {} {}",
             kind.noun(),
-            best.scheduling,
+            best.name,
             kind.were(&format!("at most {within}"))
         ),
     };
@@ -216,8 +234,8 @@ fn with_share(
         [other] => {
             let within = format::latency(other.within(share));
             match kind.is_due() {
-                true => format!(", {} within {within}", other.scheduling),
-                false => format!(", with {} at most {within}", other.scheduling),
+                true => format!(", {} within {within}", other.name),
+                false => format!(", with {} at most {within}", other.name),
             }
         }
         _ => String::new(),
@@ -228,7 +246,10 @@ fn with_share(
             let all = format::counted(worst.accounting().observed, kind.noun());
             format!("the worst of {all} {}", kind.was(&max))
         }
-        _ => format!("the worst {}, {max}, was {}", kind.noun(), place(worst, groups.len() > 1)),
+        _ => {
+            let place = place(worst, several_policies(results), kernel_of(worst, results));
+            format!("the worst {}, {max}, was {place}", kind.noun())
+        }
     };
     format!("{where_measured}, {best_served}{other_served}; {tail}.")
 }
@@ -244,7 +265,7 @@ fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
         "The worst of {} {}, {}.",
         format::counted(observed, kind_of(results).noun()),
         SampleKind::of(worst.cell).was(&format::latency_or_nothing(worst.max())),
-        place(worst, true)
+        place(worst, true, kernel_of(worst, results))
     )
 }
 
@@ -255,13 +276,43 @@ pub(crate) fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
     SHARES.into_iter().find(|share| (1.0 - share) * fewest as f64 >= BEYOND - 1e-6)
 }
 
-fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
+/// What the headline compares: policies, or the kernels of guests if these differ.
+fn subjects<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
+    let several_policies = several_policies(results);
+    groups(results, |result| match kernel_of(result, results) {
+        Some(kernel) if several_policies => {
+            format!("{kernel} with {}", result.scheduling_in_words())
+        }
+        Some(kernel) => kernel,
+        None => result.scheduling_in_words(),
+    })
+}
+
+fn policies<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
+    groups(results, CellResult::scheduling_in_words)
+}
+
+fn several_policies(results: &[CellResult<'_>]) -> bool {
+    policies(results).len() > 1
+}
+
+/// The kernel of the guest of a cell, if the cells differ by it.
+fn kernel_of(result: &CellResult<'_>, results: &[CellResult<'_>]) -> Option<String> {
+    let kernel = |result: &CellResult<'_>| Some(&result.cell.target.guest()?.kernel).cloned();
+    let differ = results.iter().any(|other| kernel(other) != kernel(result));
+    kernel(result).filter(|_| differ).map(|kernel| kernel.to_string())
+}
+
+fn groups<'a, 'r>(
+    results: &'a [CellResult<'r>],
+    name_of: impl Fn(&CellResult<'r>) -> String,
+) -> Vec<Group<'a, 'r>> {
     let mut groups: Vec<Group<'a, 'r>> = Vec::new();
     for result in results {
-        let scheduling = result.scheduling_in_words();
-        match groups.iter_mut().find(|group| group.scheduling == scheduling) {
+        let name = name_of(result);
+        match groups.iter_mut().find(|group| group.name == name) {
             Some(group) => group.cells.push(result),
-            None => groups.push(Group { scheduling, cells: vec![result] }),
+            None => groups.push(Group { name, cells: vec![result] }),
         }
     }
     groups
@@ -270,25 +321,28 @@ fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
 /// The names of the cells with the greatest latency of each policy.
 pub(crate) fn worst_of_policies<'a>(results: &'a [CellResult<'_>]) -> Vec<&'a str> {
     let worst = |group: Group<'a, '_>| group.cells.into_iter().max_by_key(|cell| cell.max());
-    groups(results).into_iter().filter_map(worst).map(|cell| cell.label.as_str()).collect()
+    policies(results).into_iter().filter_map(worst).map(|cell| cell.label.as_str()).collect()
 }
 
 /// The policies from the best to the worst, each with the names of its cells.
 pub(crate) fn ranked<'a>(results: &'a [CellResult<'_>]) -> Vec<(String, Vec<&'a str>)> {
     let share = named_share(results);
-    let mut groups = groups(results);
+    let mut groups = policies(results);
     groups.sort_by_key(|group| (share.map(|share| group.within(share)), group.max()));
-    let named = groups.into_iter().map(|Group { scheduling, cells }| {
-        (scheduling, cells.into_iter().map(|cell| cell.label.as_str()).collect())
+    let named = groups.into_iter().map(|Group { name, cells }| {
+        (name, cells.into_iter().map(|cell| cell.label.as_str()).collect())
     });
     named.collect()
 }
+
+/// The settings that the headline compares.
+const SUBJECTS: [&str; 2] = ["policy", "kernel"];
 
 /// What the cells have in common, as the beginning of a sentence.
 fn where_measured(results: &[CellResult<'_>]) -> String {
     let cells: Vec<Cell> = results.iter().map(|result| result.cell.clone()).collect();
     let varied: BTreeSet<&str> =
-        differing_settings(&cells).into_iter().filter(|name| *name != "policy").collect();
+        differing_settings(&cells).into_iter().filter(|name| !SUBJECTS.contains(name)).collect();
     let names: Vec<&str> = varied.into_iter().collect();
     let is_idle = |cell: &Cell| cell.load.load.is_idle();
     match (names.as_slice(), cells.first()) {
@@ -301,15 +355,16 @@ fn where_measured(results: &[CellResult<'_>]) -> String {
     }
 }
 
-/// The load and policy of a cell: `under file with other`.
-fn place(result: &CellResult<'_>, name_scheduling: bool) -> String {
+/// The load, policy and kernel of a cell: `under file with other`.
+fn place(result: &CellResult<'_>, name_scheduling: bool, kernel: Option<String>) -> String {
     let scheduling = result.scheduling_in_words();
-    match (result.cell.load.load.is_idle(), name_scheduling) {
+    let place = match (result.cell.load.load.is_idle(), name_scheduling) {
         (true, true) => format!("with {scheduling} and no load"),
         (true, false) => "without load".to_owned(),
         (false, true) => format!("under {} with {scheduling}", result.cell.load.load),
         (false, false) => format!("under {}", result.cell.load.load),
-    }
+    };
+    kernel.map_or_else(|| place.clone(), |kernel| format!("{place} in {kernel}"))
 }
 
 #[cfg(test)]
@@ -367,6 +422,24 @@ mod tests {
     }
 
     #[test]
+    fn guests_are_compared_by_their_kernels() {
+        let kernels = "kernel = [\"debian-rt\", \"debian:preempt=none\"]\nload = \"process:2\"";
+        let sentence = plain(&outcome(&small(&format!("{kernels}\npolicy = \"fifo:80\""), 2)));
+        assert!(sentence.starts_with("Under process:2, debian"), "{sentence}");
+        assert!(sentence.contains(" within ") && sentence.contains(", debian"), "{sentence}");
+        assert!(sentence.contains(" was under process:2 in debian"), "{sentence}");
+        let mixed = format!("{kernels}\npolicy = \"fifo:80\"\nprobe = [\"timer\", \"sort\"]");
+        let sentence = plain(&outcome(&small(&mixed, 2)));
+        assert!(sentence.contains(" of the due times "), "sorts are left out: {sentence}");
+        let both = format!("{kernels}\npolicy = [\"other\", \"fifo:80\"]");
+        let sentence = plain(&outcome(&small(&both, 2)));
+        assert!(sentence.starts_with("Under process:2, debian"), "{sentence}");
+        assert!(
+            sentence.contains(" with fifo:80 served ") || sentence.contains(" with other served ")
+        );
+    }
+
+    #[test]
     fn too_few_samples_name_no_share() {
         let sentence = plain(&outcome(&small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2)));
         assert!(sentence.starts_with("The worst of 240 wakeups was "), "{sentence}");
@@ -406,6 +479,7 @@ mod tests {
             plain(&outcome(&run))
         };
         let one = of("\"getppid\"");
+        assert_eq!((article("image"), article("round trip")), ("An", "A"));
         assert!(one.starts_with("A call of getppid costs 100 ns; 99 % of the samples "), "{one}");
         assert_eq!(
             of("[\"getppid\", \"read-byte\"]"),

@@ -99,16 +99,51 @@ fn text(
 fn columns(judgement: &Judgement, rows: &[Row]) -> Vec<Column> {
     let plan = &judgement.plan;
     let has_shifts = plan.clips.iter().any(|clip| clip.shift != SignedNanos::ZERO);
-    let mut columns = vec![
-        Column::names("player", rows, |row| Entry::text(plan.players[row.player].name.clone())),
-        Column::of("frames/s", rows, |row| Entry::count(plan.clips[row.clip].rate.into())),
-    ];
+    let player = |row: &Row| Entry::text(plan.players[row.player].name.clone());
+    let mut columns = vec![Column::names("player", rows, player)];
+    if plan.has_reserves() {
+        let reserve = |row: &Row| {
+            plan.players[row.player]
+                .reserve
+                .map_or_else(nothing, |one| Entry::text(one.to_string()))
+        };
+        columns.push(Column::of("reserve", rows, reserve));
+    }
+    if plan.has_loads() {
+        let load = |row: &Row| Entry::text(plan.loads[row.load].to_string());
+        columns.push(Column::names("load", rows, load));
+    }
+    columns
+        .push(Column::of("frames/s", rows, |row| Entry::count(plan.clips[row.clip].rate.into())));
     if has_shifts {
         let shift = |row: &Row| signed(Some(plan.clips[row.clip].shift));
         columns.push(Column::of("shift", rows, shift).meaning("planted: sound of the clip"));
     }
     columns.extend(figures(rows, |row: &Row| &row.pooled));
+    columns.extend(conditions(rows));
     columns
+}
+
+fn conditions(rows: &[Row]) -> Vec<Column> {
+    let share = |share: Option<f64>| {
+        share.map_or_else(nothing, |share| {
+            let thousandths = (share * 100_000.0).round() as u64;
+            Entry::number(format::share(thousandths, 100_000), thousandths)
+        })
+    };
+    vec![
+        Column::of("CPU/frame", rows, |row| Entry::latency(row.conditions.cpu_per_frame))
+            .meaning("CPU time of the player's processes for each frame that appeared")
+            .dispensable(2),
+        Column::of("busy", rows, move |row| share(row.conditions.busy))
+            .grouped(MACHINE)
+            .meaning("share of the time of all CPUs that was not idle")
+            .dispensable(6),
+        Column::of("steal", rows, move |row| share(row.conditions.steal))
+            .grouped(MACHINE)
+            .meaning("share of the time of all CPUs that the hypervisor took")
+            .dispensable(5),
+    ]
 }
 
 fn room_columns(pooled: &Pooled) -> Vec<Column> {
@@ -119,6 +154,7 @@ fn room_columns(pooled: &Pooled) -> Vec<Column> {
 const OFFSET: &str = "sound − picture";
 const FRAMES: &str = "frames";
 const BLIND: &str = "blind";
+const MACHINE: &str = "machine";
 
 fn figures<T>(rows: &[T], of: fn(&T) -> &Pooled) -> Vec<Column> {
     let frames = |entry: fn(&tactus_synchrony::pooled::FrameCounts) -> u32| {

@@ -3,13 +3,14 @@
 //! A claim is about shape, not about size: that a figure is a few times another, that figures
 //! grow along loads, that a share stays below a limit. It names figures of the paper's tables.
 //! For the paper's own figures it must hold, which a test checks; for this machine's figures
-//! it is held, not held, or not testable here.
+//! it is held, not held, undecided, or not testable here.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::format::{self, THIN_SPACE};
 use tactus_model::time::Nanos;
 
 use crate::condition::{Aspect, Condition, Need, lacking, unmet};
+use crate::interval::{Interval, Place};
 use crate::paper::{FigureOf, Part};
 use crate::quantity::{Kind, Statistic};
 use crate::{Beside, Figure, StudyRun};
@@ -237,6 +238,13 @@ pub struct Judged<'a> {
     /// Their ratio, for a claim about a ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Beside>,
+    /// The interval of this machine's ratio, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_interval: Option<Interval>,
+    /// The interval of each of this machine's figures, for a claim about limits; `None` for one whose
+    /// interval is unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<Interval>>,
 }
 
 /// The outcome of a claim.
@@ -247,6 +255,8 @@ pub enum Outcome {
     Held,
     /// It does not hold here.
     NotHeld,
+    /// The interval of the deciding figures reaches across a limit: more rounds may decide it.
+    Undecided,
     /// It could not be tested here.
     NotTestable {
         /// The reason, in a sentence.
@@ -295,8 +305,13 @@ pub(super) fn judge_each<'a>(
         }
         _ => claim.holds.of(here, &known),
     };
+    let certainty = match (&here, studies) {
+        (Ok(here), Some(studies)) => Certainty::of(&claim.holds, part, studies, here),
+        _ => Certainty::default(),
+    };
     let (outcome, here) = match here {
         Err(reason) => (Outcome::NotTestable { reason }, Vec::new()),
+        Ok(here) if certainty.is_across(&claim.holds, &here) => (Outcome::Undecided, here),
         Ok(here) if holds(&here) => {
             match studies.and_then(|studies| not_by_the_load(claim, part, studies)) {
                 Some(reason) => (Outcome::NotTestable { reason }, Vec::new()),
@@ -305,10 +320,8 @@ pub(super) fn judge_each<'a>(
         }
         Ok(here) => (Outcome::NotHeld, here),
     };
-    let ratio = claim
-        .holds
-        .deciding(&known)
-        .map(|paper| Beside { paper: Some(paper), here: claim.holds.deciding(&here) });
+    let ratio = Beside { paper: claim.holds.deciding(&known), here: claim.holds.deciding(&here) };
+    let ratio = (ratio.paper.is_some() || ratio.here.is_some()).then_some(ratio);
     let figures = named.iter().enumerate().map(|(place, figure)| Figure {
         statistic: figure.statistic,
         beside: Beside {
@@ -316,7 +329,82 @@ pub(super) fn judge_each<'a>(
             here: here.get(place).copied(),
         },
     });
-    Judged { claim, outcome, figures: figures.collect(), differences, ratio }
+    let Certainty { ratio: ratio_interval, figures: intervals } = certainty;
+    let figures = figures.collect();
+    Judged { claim, outcome, figures, differences, ratio, ratio_interval, intervals }
+}
+
+/// The intervals of what decides a claim.
+#[derive(Default)]
+struct Certainty {
+    ratio: Option<Interval>,
+    /// Empty for a claim that is not about limits.
+    figures: Vec<Option<Interval>>,
+}
+
+impl Certainty {
+    fn of(holds: &Holds, part: &Part, studies: &[&StudyRun<'_>], here: &[f64]) -> Self {
+        match (holds, studies, here) {
+            (Holds::Ratio { figure, to, .. }, [of_figure, of_to], [value, to_value]) => {
+                let (figure, to) = ((figure, *of_figure, *value), (to, *of_to, *to_value));
+                Self { ratio: ratio_interval(part, figure, to), ..Self::default() }
+            }
+            (Holds::AtMost { figures, .. } | Holds::AtLeast { figures, .. }, studies, _) => {
+                let each = figures.iter().zip(studies);
+                let figures = each.map(|(figure, study)| interval(part, figure, study)).collect();
+                Self { figures, ..Self::default() }
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// Whether the claim cannot be decided: an interval reaches across a limit, and no figure is
+    /// beyond it for certain.
+    fn is_across(&self, holds: &Holds, here: &[f64]) -> bool {
+        let (above, below) = match holds {
+            Holds::Ratio { above, below, .. } => (*above, *below),
+            Holds::AtMost { limit, .. } => (None, Some(*limit)),
+            Holds::AtLeast { limit, .. } => (Some(*limit), None),
+            _ => return false,
+        };
+        let all = self.ratio.map_or_else(|| self.figures.clone(), |ratio| vec![Some(ratio)]);
+        let places: Vec<Place> = all
+            .iter()
+            .zip(here)
+            .map(|(interval, value)| {
+                let point = Interval { low: *value, high: *value };
+                interval.unwrap_or(point).place(above, below)
+            })
+            .collect();
+        places.contains(&Place::Across) && !places.contains(&Place::Outside)
+    }
+}
+
+/// The interval of a figure: as its source states it, or over the rounds.
+fn interval(part: &Part, figure: &FigureOf, study: &StudyRun<'_>) -> Option<Interval> {
+    let transfers = part.table(&figure.table)?.transfers;
+    study.measured.interval(figure.measure, transfers, &figure.cell, figure.statistic)
+}
+
+/// The interval of the ratio of two figures, each on its machine: of the ratios in each round, whose
+/// cells were measured close together, or by the intervals of both.
+fn ratio_interval(
+    part: &Part,
+    (figure, of_figure, value): (&FigureOf, &StudyRun<'_>, f64),
+    (to, of_to, to_value): (&FigureOf, &StudyRun<'_>, f64),
+) -> Option<Interval> {
+    let is_of_the_middle = [figure, to].iter().all(|one| one.statistic.is_of_the_middle());
+    let ratios: Vec<f64> = match is_of_the_middle {
+        true => pairs(part, (figure, of_figure), (to, of_to))
+            .filter(|(_, to)| *to != 0.0)
+            .map(|(figure, to)| figure / to)
+            .collect(),
+        false => Vec::new(),
+    };
+    Interval::of_rounds(&ratios).or_else(|| {
+        let of = interval(part, figure, of_figure)?;
+        Interval::of_ratio((value, of), (to_value, interval(part, to, of_to)?))
+    })
 }
 
 /// Why the figures of a claim about a load, which hold, do not show what the load does; `None` if they
@@ -366,13 +454,23 @@ fn rounds_apart(
     (figure, of_figure): (&FigureOf, &StudyRun<'_>),
     (from, of_from): (&FigureOf, &StudyRun<'_>),
 ) -> Vec<f64> {
-    let in_round = |figure: &FigureOf, study: &StudyRun<'_>, round: usize| {
+    pairs(part, (figure, of_figure), (from, of_from)).map(|(figure, from)| figure - from).collect()
+}
+
+/// Two figures, each on its machine, in each round that has both.
+fn pairs(
+    part: &Part,
+    (figure, of_figure): (&FigureOf, &StudyRun<'_>),
+    (other, of_other): (&FigureOf, &StudyRun<'_>),
+) -> impl Iterator<Item = (f64, f64)> {
+    let in_round = move |figure: &FigureOf, study: &StudyRun<'_>, round: usize| {
         let transfers = part.table(&figure.table)?.transfers;
         study.measured.figure_in(round, figure.measure, transfers, &figure.cell, figure.statistic)
     };
-    let rounds = of_figure.measured.rounds().min(of_from.measured.rounds());
-    let apart = |round| Some(in_round(figure, of_figure, round)? - in_round(from, of_from, round)?);
-    (0..rounds).filter_map(apart).collect()
+    let rounds = of_figure.measured.rounds().min(of_other.measured.rounds());
+    (0..rounds).filter_map(move |round| {
+        Some((in_round(figure, of_figure, round)?, in_round(other, of_other, round)?))
+    })
 }
 
 /// A machine's value of a figure, or the reason for its absence.
@@ -408,6 +506,9 @@ fn measured(
             part.samples
         ));
     }
-    of(*statistic)
-        .ok_or_else(|| format!("no {} of {measure} in {cell} was measured", statistic.head()))
+    let is_percentile = matches!(statistic, Statistic::Percentile(_));
+    of(*statistic).ok_or_else(|| match is_percentile {
+        true => format!("{measure} in {cell} has {samples} samples, too few for its {statistic}"),
+        false => format!("no {} of {measure} in {cell} was measured", statistic.head()),
+    })
 }

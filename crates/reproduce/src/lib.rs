@@ -12,9 +12,11 @@
 mod across;
 pub mod claim;
 pub mod condition;
+pub mod interval;
 pub mod measured;
 pub mod paper;
 pub mod pipeline;
+mod playback;
 pub mod quantity;
 mod rows;
 mod shipped;
@@ -31,6 +33,7 @@ use tactus_stats::LatencyHistogram;
 
 pub use across::{Across, JudgedAcross};
 pub use claim::{Judged, Outcome};
+pub use interval::Interval;
 pub use measured::{Measured, Recorded, Served, UseOverTime};
 pub use paper::{BadPaper, Paper, Part};
 pub use quantity::{Kind, Measure, Statistic, Transfers};

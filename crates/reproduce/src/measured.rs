@@ -21,6 +21,7 @@ use tactus_stats::interrupt_cost::interrupt_costs;
 use tactus_stats::sorts::SortSummary;
 use tactus_stats::{CellSummary, LatencyHistogram};
 
+use crate::interval::Interval;
 use crate::paper::{Part, Program};
 use crate::quantity::{Measure, Statistic, Transfers};
 
@@ -30,6 +31,8 @@ pub struct Measured {
     lengths: BTreeMap<(Measure, Transfers, String), LatencyHistogram>,
     /// Figures that are not of durations.
     numbers: BTreeMap<(Measure, String), Vec<(Statistic, f64)>>,
+    /// Intervals that the source of a figure states.
+    intervals: BTreeMap<(Measure, String), Vec<(Statistic, Interval)>>,
     served: BTreeMap<String, Vec<Served>>,
     accounts: BTreeMap<String, Account>,
     pub(crate) withheld: BTreeMap<String, String>,
@@ -141,7 +144,7 @@ impl Measured {
         self
     }
 
-    fn put(
+    pub(crate) fn put(
         &mut self,
         measure: Measure,
         transfers: Transfers,
@@ -164,6 +167,19 @@ impl Measured {
         numbers.push((statistic, number));
     }
 
+    /// Adds a figure with its interval.
+    pub(crate) fn estimate(
+        &mut self,
+        measure: Measure,
+        cell: &str,
+        (statistic, number): (Statistic, f64),
+        interval: Interval,
+    ) {
+        self.number(measure, cell, statistic, number);
+        let intervals = self.intervals.entry((measure, cell.to_owned())).or_default();
+        intervals.push((statistic, interval));
+    }
+
     /// Adds the results of some measurements of a cell.
     fn pooled(
         &mut self,
@@ -181,6 +197,7 @@ impl Measured {
         self.operation(name, cell, measurements);
         self.sender(name, cell, measurements);
         self.messages(name, cell, measurements);
+        self.playback(name, cell, measurements);
     }
 
     /// Adds the wakeups of a cell that found caches of this dirt.
@@ -264,6 +281,7 @@ impl Measured {
             }
         }
         let measure = match cell.probe.kind() {
+            ProbeKind::Frames if cell.probe.is_whole_player() => Measure::FrameLateness,
             ProbeKind::Timer | ProbeKind::Frames => Measure::WakeupLatency,
             ProbeKind::Sort => Measure::SortTime,
             // An operation has its own estimators.
@@ -348,14 +366,28 @@ impl Measured {
     /// Adds what clock interrupts cost, from sorts at several rates of them.
     fn interrupts(&mut self, part: &Part, run: &Run, kernel: Option<&GuestKernel>) {
         let cells = &run.header.plan.cells;
-        let measurements: Vec<&Measurement> = run.measurements.iter().collect();
         let names: Vec<(&String, usize)> = part
             .cells_in(kernel.is_some())
             .keys()
             .filter(|name| self.withheld(name).is_none())
             .filter_map(|name| Some((name, part.cell_of(name, kernel, cells)?)))
             .collect();
-        for found in interrupt_costs(cells, &measurements) {
+        self.slowed(&names, cells, &run.measurements.iter().collect::<Vec<_>>());
+        for round in 0..self.of_rounds.len() {
+            let is_of_round = |found: &&Measurement| found.turn.round as usize == round;
+            let measurements: Vec<_> = run.measurements.iter().filter(is_of_round).collect();
+            self.of_rounds[round].slowed(&names, cells, &measurements);
+        }
+    }
+
+    /// Adds the slowdown of sorts by interrupts, from some measurements.
+    fn slowed(
+        &mut self,
+        names: &[(&String, usize)],
+        cells: &[Cell],
+        measurements: &[&Measurement],
+    ) {
+        for found in interrupt_costs(cells, measurements) {
             let names_of = |cell| names.iter().filter(move |(_, known)| *known == cell);
             for rate in &found.rates {
                 for (name, _) in names_of(rate.cell) {
@@ -511,6 +543,26 @@ impl Measured {
         statistic: Statistic,
     ) -> Option<f64> {
         self.of_rounds.get(round)?.figure(measure, transfers, cell, statistic)
+    }
+
+    /// The interval of a figure: as its source states it, or over three or more rounds.
+    pub fn interval(
+        &self,
+        measure: Measure,
+        transfers: Transfers,
+        cell: &str,
+        statistic: Statistic,
+    ) -> Option<Interval> {
+        let stated = self.intervals.get(&(measure, cell.to_owned())).into_iter().flatten();
+        let stated = stated.clone().find(|(known, _)| *known == statistic);
+        if let Some((_, interval)) = stated {
+            return Some(*interval);
+        }
+        let rounds = 0..if statistic.is_of_the_middle() { self.rounds() } else { 0 };
+        let values: Vec<f64> = rounds
+            .filter_map(|round| self.figure_in(round, measure, transfers, cell, statistic))
+            .collect();
+        Interval::of_rounds(&values)
     }
 
     /// A figure, in the base unit.

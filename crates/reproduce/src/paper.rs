@@ -54,6 +54,10 @@ pub struct Part {
     pub quick: Quick,
     /// The paper's names of cells, each with the settings that distinguish it.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
+    /// Cells that are not measured but predicted: the shipped pipeline of each, whose operations the
+    /// experiment measures. On this machine only.
+    #[serde(default)]
+    pub predicts: BTreeMap<String, String>,
     /// How it is measured in guest kernels, if different.
     pub guests: Option<GuestForm>,
     /// The paper's names of programs, each with the cell that it ran in.
@@ -283,6 +287,9 @@ impl Part {
         kernel: Option<&GuestKernel>,
         cells: &[Cell],
     ) -> Option<usize> {
+        if self.predicts.contains_key(name) {
+            return None;
+        }
         let wanted = self.cells_in(kernel.is_some()).get(name)?;
         cells.iter().position(|cell| {
             let is_there = cell.target.guest().map(|guest| &guest.kernel) == kernel;
@@ -311,6 +318,11 @@ impl Part {
         self.in_guests(guests)
             .and_then(|there| there.experiment.as_deref())
             .unwrap_or(&self.experiment)
+    }
+
+    /// Whether guests can measure it: pipelines, and what they predict, run on this machine only.
+    pub fn runs_in_guests(&self) -> bool {
+        !self.pipeline && self.predicts.is_empty()
     }
 
     /// What is measured and how it differs from the paper, in guests or on the host.
@@ -367,6 +379,7 @@ impl Part {
             false => Err(format!("no cell is called `{cell}`")),
         };
         self.programs.values().map(|program| &program.cell).try_for_each(cell)?;
+        self.predicts.keys().try_for_each(cell)?;
         let known = |name: &String| match self.programs.contains_key(name) {
             true => Ok(()),
             false => cell(name),

@@ -3,8 +3,9 @@
 //! A part with `pipeline = true` has these cells, with the measure `frame-time`.
 
 use tactus_model::time::Nanos;
-use tactus_pipeline::{Comparison, Prediction};
+use tactus_pipeline::{Comparison, Estimate, Prediction};
 
+use crate::interval::Interval;
 use crate::measured::Measured;
 use crate::quantity::{Measure, Statistic};
 
@@ -25,31 +26,52 @@ impl Measured {
         missing: Option<&str>,
     ) -> Self {
         let mut found = Self::default();
-        let mut put = |cell: &str, figures: &[(Statistic, f64)]| {
-            for (statistic, figure) in figures {
-                found.number(Measure::FrameTime, cell, *statistic, *figure);
-            }
-        };
-        let samples = |count: usize| (Statistic::Samples, count as f64);
+        found.predicted(PREDICTED, prediction);
         let late = Statistic::Beyond(budget);
-        put(PREDICTED, &[samples(prediction.samples), (late, prediction.miss.share)]);
+        found.frames(PREDICTED, late, prediction.miss.share);
         let sum: Nanos = prediction.parts.parts.iter().map(|part| part.median).sum();
-        put(SUM, &[samples(prediction.samples), (Statistic::Median, nanos(sum))]);
-        for quantile in [0.5, 0.9, 0.99] {
-            if let Some(predicted) = prediction.quantile(quantile) {
-                put(PREDICTED, &[(at(quantile), nanos(predicted.value))]);
-            }
-        }
+        found.frames(SUM, Statistic::Samples, prediction.samples as f64);
+        found.frames(SUM, Statistic::Median, nanos(sum));
         if let Some(comparison) = comparison {
-            put(MEASURED, &[samples(comparison.frames), (late, comparison.miss.share)]);
+            found.frames(MEASURED, Statistic::Samples, comparison.frames as f64);
+            found.frames(MEASURED, late, comparison.miss.share);
             for compared in &comparison.quantiles {
-                put(MEASURED, &[(at(compared.quantile), nanos(compared.measured.value))]);
+                found.quantile(MEASURED, compared.quantile, compared.measured);
             }
         } else {
             let reason = missing.unwrap_or("the stored run has no frames of the real pipeline");
             found.withheld.insert(MEASURED.to_owned(), reason.to_owned());
         }
         found
+    }
+
+    /// Adds a prediction as a cell, or the reason for its absence.
+    pub fn add_prediction(&mut self, cell: &str, prediction: Result<&Prediction, String>) {
+        match prediction {
+            Ok(prediction) => self.predicted(cell, prediction),
+            Err(reason) => {
+                self.withheld.insert(cell.to_owned(), reason);
+            }
+        }
+    }
+
+    fn predicted(&mut self, cell: &str, prediction: &Prediction) {
+        self.frames(cell, Statistic::Samples, prediction.samples as f64);
+        for quantile in [0.5, 0.9, 0.99] {
+            if let Some(predicted) = prediction.quantile(quantile) {
+                self.quantile(cell, quantile, predicted);
+            }
+        }
+    }
+
+    fn frames(&mut self, cell: &str, statistic: Statistic, figure: f64) {
+        self.number(Measure::FrameTime, cell, statistic, figure);
+    }
+
+    fn quantile(&mut self, cell: &str, quantile: f64, found: Estimate) {
+        let interval = Interval { low: nanos(found.low), high: nanos(found.high) };
+        let figure = (at(quantile), nanos(found.value));
+        self.estimate(Measure::FrameTime, cell, figure, interval);
     }
 }
 
@@ -68,7 +90,7 @@ fn at(quantile: f64) -> Statistic {
 
 #[cfg(test)]
 mod tests {
-    use tactus_pipeline::{Behind, Chance, Compared, Conditions, Estimate, PartFigures, Parts};
+    use tactus_pipeline::{Behind, Chance, Compared, Conditions, PartFigures, Parts};
 
     use super::*;
     use crate::quantity::Transfers;

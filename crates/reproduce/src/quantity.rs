@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tactus_explain::account::TickRate;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
+use tactus_stats::cell::supported;
 
 /// A quantity that is measured many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,6 +31,11 @@ pub enum Measure {
     SecondPass,
     /// Frames shown by a player (Etsion, Tsafrir and Feitelson 2003, Figure 1).
     FramesShown,
+    /// From the due time of a frame to when it was seen, by the clock of a whole player.
+    FrameLateness,
+    /// From handing a frame over to when the X server had drawn it (Dannenberg and others 1993,
+    /// section 11).
+    Drawing,
     /// From the switch to a program to the switch away from it (the same, section 3).
     EffectiveQuantum,
     /// The time that ticks billed for effective quanta (the same, section 4).
@@ -42,7 +48,8 @@ pub enum Measure {
     /// A measured operation: a system call, a round trip, a copy (the same, Table 2); a message, a
     /// read, an image (Dannenberg and others 1993, sections 8 to 10).
     OperationCost,
-    /// From the due time of a frame of a pipeline to its end (the same, section 11).
+    /// From the due time of a frame of a pipeline to its end (the same, section 11); of a player, from
+    /// when a frame was to be handed over to when it was seen.
     FrameTime,
     /// From the due time of a burst of packets to the kernel's stamp of its last packet at the
     /// receiver (Mercer, Zelenka and Rajkumar 1994, Figure 5).
@@ -76,6 +83,8 @@ impl Measure {
                 &[Samples, Median, Percentile(90.0), Percentile(99.0), Max]
             }
             Self::FramesShown => &[Samples, Desired, Rate, Expected],
+            Self::FrameLateness => &[Samples, Median, Percentile(99.0), Max],
+            Self::Drawing => &[Samples, Min, Median, Percentile(99.0), Max],
             Self::EffectiveQuantum => {
                 &[Samples, Statistic::Quanta, Statistic::Use, Median, Percentile(90.0), Max]
             }
@@ -112,6 +121,8 @@ impl fmt::Display for Measure {
             Self::FirstPass => "first pass over the working set",
             Self::SecondPass => "second pass over the working set",
             Self::FramesShown => "frames shown",
+            Self::FrameLateness => "lateness of frames",
+            Self::Drawing => "drawing a frame",
             Self::EffectiveQuantum => "effective quantum",
             Self::Billing => "billing",
             Self::SortTime => "sort duration",
@@ -160,7 +171,8 @@ impl fmt::Display for Transfers {
 /// `sorted` (numbers per second), `overhead` (a share), `tick cost` (a duration),
 /// `interrupt cost` and `two-rate cost` (durations), `slowdown` (a share),
 /// `hop` (a duration), `bandwidth` (bytes per second),
-/// `cpu per MB` (a duration).
+/// `cpu per MB` (a duration), `decoder cpu`, `player cpu`, `display cpu` and `frame cpu` (durations
+/// per frame shown).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The minimum.
@@ -226,6 +238,14 @@ pub enum Statistic {
     Bandwidth,
     /// CPU time of an operation per million bytes moved.
     CpuPerMegabyte,
+    /// CPU time of the decoder per frame shown, with its start.
+    DecoderCpu,
+    /// CPU time of the player's process per frame shown.
+    PlayerCpu,
+    /// CPU time of the X server per frame shown.
+    DisplayCpu,
+    /// The sum of the three.
+    FrameCpu,
 }
 
 /// The kind of a number, which decides its format.
@@ -246,8 +266,8 @@ pub enum Kind {
 }
 
 impl Statistic {
-    /// The statistic of these durations; `None` without durations, or if it is not a statistic
-    /// of durations.
+    /// The statistic of these durations; `None` without durations, for a percentile that they do not
+    /// support, or if it is not a statistic of durations.
     pub fn of(self, lengths: &LatencyHistogram) -> Option<f64> {
         let nanos = |length: Option<Nanos>| length.map(|length| length.as_nanos() as f64);
         match self {
@@ -256,7 +276,7 @@ impl Statistic {
             Self::Max => nanos(lengths.max()),
             Self::Average => lengths.mean(),
             Self::Deviation => lengths.deviation(),
-            Self::Percentile(percent) => nanos(lengths.quantile(percent / 100.0)),
+            Self::Percentile(percent) => nanos(supported(lengths, percent / 100.0)),
             Self::Within(length) => lengths.share_within(length),
             Self::Beyond(length) => lengths.share_within(length).map(|within| 1.0 - within),
             Self::Samples => Some(lengths.count() as f64),
@@ -279,7 +299,11 @@ impl Statistic {
             | Self::Slowdown
             | Self::Hop
             | Self::Bandwidth
-            | Self::CpuPerMegabyte => None,
+            | Self::CpuPerMegabyte
+            | Self::DecoderCpu
+            | Self::PlayerCpu
+            | Self::DisplayCpu
+            | Self::FrameCpu => None,
         }
     }
 
@@ -296,7 +320,11 @@ impl Statistic {
             | Self::InterruptCost
             | Self::TwoRateCost
             | Self::Hop
-            | Self::CpuPerMegabyte => Kind::Length,
+            | Self::CpuPerMegabyte
+            | Self::DecoderCpu
+            | Self::PlayerCpu
+            | Self::DisplayCpu
+            | Self::FrameCpu => Kind::Length,
             Self::Bandwidth => Kind::ByteRate,
             Self::Within(_)
             | Self::Beyond(_)
@@ -313,6 +341,15 @@ impl Statistic {
             }
             Self::Billed(_) | Self::BilledByKernel => Kind::Ratio,
         }
+    }
+
+    /// Whether its values in single rounds are comparable with its value in all of them: those of
+    /// extremes are not, since they depend on the number of samples.
+    pub const fn is_of_the_middle(self) -> bool {
+        !matches!(
+            self,
+            Self::Min | Self::Max | Self::Deviation | Self::Percentile(_) | Self::Samples
+        )
     }
 
     /// Its tick rate; `None` if it has none.
@@ -356,6 +393,10 @@ impl fmt::Display for Statistic {
             Self::Hop => f.pad("hop"),
             Self::Bandwidth => f.pad("bandwidth"),
             Self::CpuPerMegabyte => f.pad("cpu per MB"),
+            Self::DecoderCpu => f.pad("decoder cpu"),
+            Self::PlayerCpu => f.pad("player cpu"),
+            Self::DisplayCpu => f.pad("display cpu"),
+            Self::FrameCpu => f.pad("frame cpu"),
         }
     }
 }
@@ -363,7 +404,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead, tick cost, interrupt cost, two-rate cost, slowdown, hop, bandwidth or cpu per MB"
+    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, beyond 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead, tick cost, interrupt cost, two-rate cost, slowdown, hop, bandwidth, cpu per MB, decoder cpu, player cpu, display cpu or frame cpu"
 )]
 pub struct NotAStatistic(String);
 
@@ -399,6 +440,10 @@ impl FromStr for Statistic {
             "hop" => Self::Hop,
             "bandwidth" => Self::Bandwidth,
             "cpu per MB" => Self::CpuPerMegabyte,
+            "decoder cpu" => Self::DecoderCpu,
+            "player cpu" => Self::PlayerCpu,
+            "display cpu" => Self::DisplayCpu,
+            "frame cpu" => Self::FrameCpu,
             _ => {
                 let rate = |text: &str| text.parse().map_err(|_| wrong());
                 if let Some(length) = text.strip_prefix("within ") {

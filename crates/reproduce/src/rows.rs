@@ -12,6 +12,8 @@ impl<'a> Row<'a> {
             | Measure::FirstPass
             | Measure::SecondPass
             | Measure::FramesShown
+            | Measure::FrameLateness
+            | Measure::Drawing
             | Measure::EffectiveQuantum
             | Measure::Billing
             | Measure::SortTime

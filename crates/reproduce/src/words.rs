@@ -3,6 +3,7 @@
 use tactus_model::format::{self, NOTHING, THIN_SPACE};
 
 use crate::claim::Claim;
+use crate::interval::Interval;
 use crate::paper::{Draw, Paper, PaperTable};
 use crate::{
     Across, Beside, Compared, Judged, Kind, Outcome, PartFound, Statistic, TableFound, View,
@@ -30,6 +31,10 @@ impl Statistic {
             Self::Quanta => "quanta/s".to_owned(),
             Self::Use => "CPU time".to_owned(),
             Self::CpuPerMegabyte => "CPU time/MB".to_owned(),
+            Self::DecoderCpu => "decoder".to_owned(),
+            Self::PlayerCpu => "player".to_owned(),
+            Self::DisplayCpu => "X server".to_owned(),
+            Self::FrameCpu => "CPU time/frame".to_owned(),
             Self::Sorted => "numbers/s".to_owned(),
             Self::Within(length) => format!("within {}", format::axis_length(length)),
             Self::Beyond(length) => format!("over {}", format::axis_length(length)),
@@ -65,6 +70,10 @@ impl Statistic {
             Self::TwoRateCost => Some("the same from the lowest and the highest rate alone"),
             Self::Slowdown => Some("share of the CPU that clock interrupts of this rate take"),
             Self::Hop => Some("half of the median of a round trip: one switch"),
+            Self::DecoderCpu => Some("CPU time of the decoder per frame shown, with its start"),
+            Self::PlayerCpu => Some("CPU time of the player's process per frame shown"),
+            Self::DisplayCpu => Some("CPU time of the X server per frame shown"),
+            Self::FrameCpu => Some("CPU time of decoder, player and X server per frame shown"),
             _ => None,
         }
     }
@@ -99,6 +108,13 @@ pub(crate) fn differences(apart: &[f64], kind: Kind) -> String {
     }
     let text = |apart: &f64| format!("{}{}", sign(*apart), kind.written(apart.abs()));
     apart.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// An interval in brackets, to follow its figure; nothing if there is none.
+fn between(interval: Option<Interval>, written: impl Fn(f64) -> String) -> String {
+    interval.map_or_else(String::new, |Interval { low, high }| {
+        format!(" (95{THIN_SPACE}% interval {} to {})", written(low), written(high))
+    })
 }
 
 /// A ratio with two decimals if small, none if large.
@@ -137,6 +153,7 @@ impl Outcome {
         match self {
             Self::Held => "held",
             Self::NotHeld => "not held",
+            Self::Undecided => "undecided",
             Self::NotTestable { .. } => "not testable",
         }
     }
@@ -151,14 +168,28 @@ impl Judged<'_> {
         }
         if let Some(Beside { paper: Some(paper), here: Some(here) }) = self.ratio {
             return format!(
-                "{} here, {} in the paper; required: {requirement}.",
+                "{}{} here, {} in the paper; required: {requirement}.",
                 ratio(here),
+                between(self.ratio_interval, ratio),
                 ratio(paper)
             );
+        }
+        if let Some(Beside { here: Some(here), .. }) = self.ratio {
+            let between = between(self.ratio_interval, ratio);
+            return format!("{}{between} here; required: {requirement}.", ratio(here));
         }
         let list = |of: fn(&Beside) -> Option<f64>| -> String {
             let texts =
                 self.figures.iter().map(|figure| figure.statistic.written(of(&figure.beside)));
+            texts.collect::<Vec<_>>().join(", ")
+        };
+        let with_intervals = || -> String {
+            let texts = self.figures.iter().enumerate().map(|(place, figure)| {
+                let written = |value| figure.statistic.written(Some(value));
+                let interval = self.intervals.get(place).copied().flatten();
+                let here = figure.statistic.written(figure.beside.here);
+                format!("{here}{}", between(interval, written))
+            });
             texts.collect::<Vec<_>>().join(", ")
         };
         let kind = self.figures.first().map(|figure| figure.statistic.kind());
@@ -168,7 +199,7 @@ impl Judged<'_> {
                 list(|beside| beside.here),
                 differences(apart, kind)
             ),
-            _ => format!("{} here", list(|beside| beside.here)),
+            _ => format!("{} here", with_intervals()),
         };
         if self.figures.iter().all(|figure| figure.beside.paper.is_none()) {
             return format!("{here}; required: {requirement}.");
@@ -179,15 +210,20 @@ impl Judged<'_> {
 
 /// The number of claims by outcome, as text.
 pub fn tally<'j, 'a: 'j>(claims: impl IntoIterator<Item = &'j Judged<'a>>) -> String {
-    let (mut held, mut not_held, mut not_testable) = (0, 0, 0);
+    let (mut held, mut not_held, mut undecided, mut not_testable) = (0, 0, 0, 0);
     for judged in claims {
         match judged.outcome {
             Outcome::Held => held += 1,
             Outcome::NotHeld => not_held += 1,
+            Outcome::Undecided => undecided += 1,
             Outcome::NotTestable { .. } => not_testable += 1,
         }
     }
-    format!("{held} held, {not_held} not held, {not_testable} not testable here")
+    let undecided = match undecided {
+        0 => String::new(),
+        count => format!("{count} undecided, "),
+    };
+    format!("{held} held, {not_held} not held, {undecided}{not_testable} not testable here")
 }
 
 /// A claim that was judged in several kernels.

@@ -341,6 +341,7 @@ pub(crate) mod tests {
             clock: None,
             by_dirt: None,
             messages: None,
+            playback: None,
         }
     }
 

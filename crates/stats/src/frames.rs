@@ -26,7 +26,7 @@
 use num_rational::Ratio;
 use serde::Serialize;
 use tactus_model::cell::Cell;
-use tactus_model::frames::{FramesProbe, Rate, Tick, TickShift};
+use tactus_model::frames::{FramesProbe, PlayerKind, Rate, Tick, TickShift};
 use tactus_model::result::Accounting;
 use tactus_model::time::Nanos;
 
@@ -129,8 +129,14 @@ impl FrameModel {
 }
 
 /// The expected frame rate of a player with these settings if only its ticks delay it.
+///
+/// A player with the rule of `tactus play` shows one frame at each tick, and none twice: every frame
+/// whose slot has a tick is shown, whatever the shift.
 pub fn expected(probe: &FramesProbe) -> Ratio<u64> {
     let Tick::Every(ticks) = probe.tick else { return probe.frame_rate.per_second() };
+    if probe.player != PlayerKind::HalfSlot {
+        return probe.frame_rate.per_second().min(ticks.per_second());
+    }
     let model = FrameModel::new(probe.frame_rate, ticks);
     match probe.tick_shift {
         TickShift::Sweep => model.achieved(),

@@ -6,7 +6,7 @@
 //! [`unseen`] compute what the pool supports, [`order`] the limit of a quantile of single values, [`narrow`] decides whether to continue measuring,
 //! [`extreme`] estimates the tail for longer durations, [`axis`] computes the position of a
 //! quantile in a graph, [`paired`] the difference between two kinds of window, [`frames`] the
-//! expected frames of a player, [`sorts`] the overhead in a computation, [`interrupt_cost`] the cost of a clock interrupt, [`costs`] the cost of an operation, and [`modes`] the
+//! expected frames of a player, [`changes`] where the level of a series changed, [`sorts`] the overhead in a computation, [`interrupt_cost`] the cost of a clock interrupt, [`costs`] the cost of an operation, and [`modes`] the
 //! speeds of a machine that has two.
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ pub mod axis;
 pub mod bootstrap;
 pub mod bursts;
 pub mod cell;
+pub mod changes;
 pub mod costs;
 pub mod extreme;
 pub mod frames;

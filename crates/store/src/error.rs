@@ -9,6 +9,7 @@ use tactus_model::experiment::Turn;
 use tactus_model::run::RunId;
 
 use crate::balance::Imbalance;
+use crate::postgresql::ServerError;
 
 /// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +132,25 @@ pub enum StoreError {
         found: i64,
         /// The latest supported version.
         known: i64,
+    },
+    /// The text that names the store is no location.
+    #[error(
+        "cannot use `{url}` as results database: {reason}; write the path of a file, or \
+        postgresql://USER@HOST:PORT/DATABASE"
+    )]
+    BadUrl {
+        /// The URL without its password.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A server failed.
+    #[error("the results database {server} {error}")]
+    Server {
+        /// The URL without its password.
+        server: String,
+        /// The failure.
+        error: ServerError,
     },
     /// The store is empty.
     #[error("there are no runs yet; `tactus measure` creates one")]

@@ -2,12 +2,12 @@
 
 use std::io::{BufWriter, Write};
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
 
+use crate::engine::Database;
 use crate::fault::Fault;
 use crate::{Store, StoreError, find, load};
 
@@ -91,7 +91,7 @@ pub fn document(run: &Run) -> Result<Vec<u8>, StoreError> {
 /// The keys are in alphabetical order: a tool that sorts keys leaves the format first and the
 /// header before the results, which an import requires.
 fn write_run(
-    database: &Connection,
+    database: &dyn Database,
     run: &RunId,
     document: &mut Document<impl Write>,
     with_samples: bool,
@@ -105,7 +105,11 @@ fn write_run(
     Ok(document.text("\n]}\n")?)
 }
 
-fn result(database: &Connection, number: i64, with_samples: bool) -> Result<ExportedResult, Fault> {
+fn result(
+    database: &dyn Database,
+    number: i64,
+    with_samples: bool,
+) -> Result<ExportedResult, Fault> {
     let measurement = load::measurement(database, number)?;
     if !with_samples {
         return Ok(ExportedResult { measurement, samples: Vec::new(), traced: None });

@@ -1,11 +1,12 @@
 //! Lists runs and finds a run by name.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::params;
 use tactus_model::origin::Origin;
 use tactus_model::run::{RunId, RunStatus, RunSummary};
 use tactus_model::text::nearest;
 use tactus_model::time::{Instant, Nanos};
 
+use crate::engine::{Database, Row};
 use crate::fault::Fault;
 use crate::load::parsed;
 use crate::name::LAST;
@@ -18,20 +19,23 @@ impl Store {
     /// The database cannot be read.
     pub fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
         self.read(|database| {
-            // total() does not overflow where sum() would.
-            let mut query = database.prepare(
-                "SELECT id, name, created_ns, version, status, cells, rounds,
-                    (SELECT count(*) FROM measurement WHERE run = run.number),
-                    (SELECT count(*) FROM failure WHERE run = run.number),
-                    cast(total(observed) AS INTEGER), max(max_ns), origin
-                 FROM run
-                    LEFT JOIN measurement ON measurement.run = run.number
-                    LEFT JOIN task ON task.measurement = measurement.number
-                 GROUP BY run.number
+            // Sums of fractions do not overflow where sums of integers would.
+            let runs = database.rows(
+                "SELECT run.id, run.name, run.created_ns, run.version, run.status, run.cells,
+                    run.rounds,
+                    (SELECT count(*) FROM measurement WHERE measurement.run = run.number),
+                    (SELECT count(*) FROM failure WHERE failure.run = run.number),
+                    total.observed, total.max_ns, run.origin
+                 FROM run LEFT JOIN
+                    (SELECT measurement.run AS run, max(task.max_ns) AS max_ns,
+                        sum(CAST(task.observed AS DOUBLE PRECISION)) AS observed
+                     FROM measurement JOIN task ON task.measurement = measurement.number
+                     GROUP BY measurement.run) AS total
+                    ON total.run = run.number
                  ORDER BY run.number DESC",
+                params![],
             )?;
-            let rows = query.query_and_then([], summary)?;
-            rows.collect()
+            runs.iter().map(summary).collect()
         })
     }
 
@@ -61,29 +65,30 @@ impl Store {
         }
         self.read(|database| {
             let query = "SELECT id FROM run WHERE machine = ?1 ORDER BY number DESC LIMIT 1";
-            let last = database.query_row(query, [machine_id], |row| row.get::<_, String>(0));
-            Ok(RunId::new(last.optional()?.ok_or(StoreError::NoneOfMachine)?))
+            let last = database.row_if_any(query, params![machine_id])?;
+            Ok(RunId::new(last.ok_or(StoreError::NoneOfMachine)?.get::<String>(0)?))
         })
     }
 }
 
 /// Converts one row of the query of [`Store::list`].
-fn summary(row: &Row<'_>) -> Result<RunSummary, Fault> {
+fn summary(row: &Row) -> Result<RunSummary, Fault> {
     let (cells, rounds): (u64, u64) = (row.get(5)?, row.get(6)?);
     Ok(RunSummary {
-        id: RunId::new(row.get::<_, String>(0)?),
+        id: RunId::new(row.get::<String>(0)?),
         name: row.get(1)?,
         created: Instant::from_nanos(row.get(2)?),
         version: row.get(3)?,
-        status: status(&row.get::<_, String>(4)?)?,
+        status: status(&row.get::<String>(4)?)?,
         cells,
         turns_planned: cells.saturating_mul(rounds),
         turns_done: row.get(7)?,
         failures: row.get(8)?,
-        observed: row.get(9)?,
-        max: row.get::<_, Option<u64>>(10)?.map(Nanos::from_nanos),
+        // Saturates.
+        observed: row.get::<Option<f64>>(9)?.unwrap_or_default() as u64,
+        max: row.get::<Option<u64>>(10)?.map(Nanos::from_nanos),
         origin: row
-            .get::<_, Option<String>>(11)?
+            .get::<Option<String>>(11)?
             .map(|origin| parsed::<Origin>(origin.as_bytes()).map(|origin| origin.program()))
             .transpose()?,
     })
@@ -100,7 +105,7 @@ pub(crate) struct RunRow {
 }
 
 /// Finds the run with this name.
-pub(crate) fn row(database: &Connection, id: &RunId) -> Result<RunRow, Fault> {
+pub(crate) fn row(database: &dyn Database, id: &RunId) -> Result<RunRow, Fault> {
     match row_if_any(database, id)? {
         Some(row) => Ok(row),
         None => Err(unknown(id.as_str(), &names(database)?).into()),
@@ -108,23 +113,22 @@ pub(crate) fn row(database: &Connection, id: &RunId) -> Result<RunRow, Fault> {
 }
 
 /// Finds the run with this name, if it exists.
-pub(crate) fn row_if_any(database: &Connection, id: &RunId) -> Result<Option<RunRow>, Fault> {
-    let mut query =
-        database.prepare_cached("SELECT number, status, rounds, cells FROM run WHERE id = ?1")?;
-    let found = query
-        .query_row([id.as_str()], |row| {
-            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?))
-        })
-        .optional()?;
-    let Some((number, word, rounds, cells)) = found else { return Ok(None) };
-    Ok(Some(RunRow { number, id: id.clone(), status: status(&word)?, rounds, cells }))
+pub(crate) fn row_if_any(database: &dyn Database, id: &RunId) -> Result<Option<RunRow>, Fault> {
+    let query = "SELECT number, status, rounds, cells FROM run WHERE id = ?1";
+    let Some(row) = database.row_if_any(query, params![id.as_str()])? else { return Ok(None) };
+    Ok(Some(RunRow {
+        number: row.get(0)?,
+        id: id.clone(),
+        status: status(&row.get::<String>(1)?)?,
+        rounds: row.get(2)?,
+        cells: row.get(3)?,
+    }))
 }
 
 /// The names of all runs, the last added first.
-fn names(database: &Connection) -> Result<Vec<RunId>, Fault> {
-    let mut query = database.prepare("SELECT id FROM run ORDER BY number DESC")?;
-    let names = query.query_map([], |row| Ok(RunId::new(row.get::<_, String>(0)?)))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
+fn names(database: &dyn Database) -> Result<Vec<RunId>, Fault> {
+    let names = database.rows("SELECT id FROM run ORDER BY number DESC", params![])?;
+    names.iter().map(|row| Ok(RunId::new(row.get::<String>(0)?))).collect()
 }
 
 fn status(word: &str) -> Result<RunStatus, Fault> {

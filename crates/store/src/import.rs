@@ -2,18 +2,22 @@
 
 use std::io::Read;
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::traced::TracedData;
 
 use crate::document::{self, Samples, Sink};
+use crate::engine::Database;
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, load, name, save};
 
 /// The temporary name of a run during its import; it contains a space, which no run name has.
-const PASSING_NAME: &str = "being imported";
+fn passing_name(id: &RunId) -> RunId {
+    // Two imports at once collide only if they are of the same run; then the second one waits.
+    RunId::new(format!("{id} being imported"))
+}
 
 impl Store {
     /// Imports an exported run, all of it or nothing, and returns its name in this store: its
@@ -48,7 +52,8 @@ impl Store {
 }
 
 /// Gives an imported run the first free name, unless the run with that name is the same run.
-fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<RunId, Fault> {
+fn give_name(database: &dyn Database, imported: &RunRow, wanted: RunId) -> Result<RunId, Fault> {
+    database.lock_names()?;
     for id in name::numbered(wanted) {
         match find::row_if_any(database, &id)? {
             Some(other) if adds_nothing(database, imported, &other)? => {
@@ -69,7 +74,7 @@ fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<
 
 /// Whether `imported` contains nothing that `other` lacks; it may lack the samples, and always
 /// lacks the identity of the machine.
-fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Result<bool, Fault> {
+fn adds_nothing(database: &dyn Database, imported: &RunRow, other: &RunRow) -> Result<bool, Fault> {
     let renamed = RunHeader { id: other.id.clone(), ..load::header(database, imported)? };
     let mut there = load::header(database, other)?;
     there.facts_before.machine_id = None;
@@ -99,7 +104,7 @@ fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Res
 
 /// A run that is written into the open transaction while it is read.
 struct Rows<'c> {
-    database: &'c Connection,
+    database: &'c dyn Database,
     /// Its row, and the name it has in the document.
     run: Option<(RunRow, RunId)>,
 }
@@ -120,7 +125,7 @@ impl Rows<'_> {
 impl Sink for Rows<'_> {
     fn header(&mut self, header: RunHeader) -> Result<(), Fault> {
         let id = header.id.clone();
-        let passing = RunHeader { id: RunId::new(PASSING_NAME), ..header };
+        let passing = RunHeader { id: passing_name(&id), ..header };
         self.run = Some((save::insert_run(self.database, &passing)?, id));
         Ok(())
     }

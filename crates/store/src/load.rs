@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::params;
 use serde::de::DeserializeOwned;
 use tactus_model::experiment::Turn;
 use tactus_model::facts::MachineFacts;
@@ -12,6 +12,7 @@ use tactus_model::sample::SampleBlock;
 use tactus_model::time::Instant;
 use tactus_model::traced::TracedData;
 
+use crate::engine::{Database, Row};
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, columns};
@@ -74,79 +75,69 @@ impl Store {
     pub fn finished_turns(&self, run: &RunId) -> Result<BTreeSet<Turn>, StoreError> {
         self.read(|database| {
             let row = find::row(database, run)?;
-            let mut query =
-                database.prepare("SELECT round, cell FROM measurement WHERE run = ?1")?;
-            let turns = query.query_map([row.number], |row| {
-                Ok(Turn { round: row.get(0)?, cell: row.get(1)? })
-            })?;
-            Ok(turns.collect::<rusqlite::Result<_>>()?)
+            let query = "SELECT round, cell FROM measurement WHERE run = ?1";
+            let turns = database.rows(query, params![row.number])?;
+            turns.iter().map(|row| Ok(Turn { round: row.get(0)?, cell: row.get(1)? })).collect()
         })
     }
 }
 
 /// The key of a turn's measurement.
-fn number_of(database: &Connection, run: &RunId, turn: Turn) -> Result<i64, Fault> {
+fn number_of(database: &dyn Database, run: &RunId, turn: Turn) -> Result<i64, Fault> {
     let row = find::row(database, run)?;
-    let number = database
-        .query_row(
-            "SELECT number FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3",
-            params![row.number, turn.round, turn.cell],
-            |row| row.get(0),
-        )
-        .optional()?;
-    Ok(number.ok_or_else(|| StoreError::NotMeasured { run: run.clone(), turn })?)
+    let number = database.row_if_any(
+        "SELECT number FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3",
+        params![row.number, turn.round, turn.cell],
+    )?;
+    number.ok_or_else(|| StoreError::NotMeasured { run: run.clone(), turn })?.get(0)
 }
 
 /// Reads the header of a run.
-pub(crate) fn header(database: &Connection, run: &RunRow) -> Result<RunHeader, Fault> {
-    let mut query = database.prepare_cached(
+pub(crate) fn header(database: &dyn Database, run: &RunRow) -> Result<RunHeader, Fault> {
+    let row = database.row(
         "SELECT created_ns, version, plan, facts_before, facts_after, origin, machine, command
          FROM run WHERE number = ?1",
+        params![run.number],
     )?;
-    let mut rows = query.query_and_then([run.number], |row: &Row<'_>| {
-        let facts_after: Option<String> = row.get(4)?;
-        let origin: Option<String> = row.get(5)?;
-        let facts_before: MachineFacts = parsed(row.get::<_, String>(3)?.as_bytes())?;
-        Ok(RunHeader {
-            id: run.id.clone(),
-            created: Instant::from_nanos(row.get(0)?),
-            version: row.get(1)?,
-            status: run.status,
-            plan: parsed(row.get::<_, String>(2)?.as_bytes())?,
-            facts_before: MachineFacts { machine_id: row.get(6)?, ..facts_before },
-            facts_after: facts_after.map(|facts| parsed(facts.as_bytes())).transpose()?,
-            origin: origin.map(|origin| parsed(origin.as_bytes())).transpose()?,
-            command: row.get(7)?,
-        })
-    })?;
-    rows.next().ok_or(rusqlite::Error::QueryReturnedNoRows)?
+    let facts_after: Option<String> = row.get(4)?;
+    let origin: Option<String> = row.get(5)?;
+    let facts_before: MachineFacts = parsed(row.get::<String>(3)?.as_bytes())?;
+    Ok(RunHeader {
+        id: run.id.clone(),
+        created: Instant::from_nanos(row.get(0)?),
+        version: row.get(1)?,
+        status: run.status,
+        plan: parsed(row.get::<String>(2)?.as_bytes())?,
+        facts_before: MachineFacts { machine_id: row.get(6)?, ..facts_before },
+        facts_after: facts_after.map(|facts| parsed(facts.as_bytes())).transpose()?,
+        origin: origin.map(|origin| parsed(origin.as_bytes())).transpose()?,
+        command: row.get(7)?,
+    })
 }
 
 /// The keys of a run's measurements, in the order in which they were saved.
-pub(crate) fn measurement_numbers(database: &Connection, run: &RunRow) -> Result<Vec<i64>, Fault> {
-    let mut query =
-        database.prepare_cached("SELECT number FROM measurement WHERE run = ?1 ORDER BY number")?;
-    let numbers = query.query_map([run.number], |row| row.get(0))?;
-    Ok(numbers.collect::<rusqlite::Result<_>>()?)
+pub(crate) fn measurement_numbers(
+    database: &dyn Database,
+    run: &RunRow,
+) -> Result<Vec<i64>, Fault> {
+    let query = "SELECT number FROM measurement WHERE run = ?1 ORDER BY number";
+    database.rows(query, params![run.number])?.iter().map(|row| row.get(0)).collect()
 }
 
 /// Reads one measurement with its tasks, without its samples.
-pub(crate) fn measurement(database: &Connection, number: i64) -> Result<Measurement, Fault> {
-    let content: String = database
-        .prepare_cached("SELECT content FROM measurement WHERE number = ?1")?
-        .query_row([number], |row| row.get(0))?;
+pub(crate) fn measurement(database: &dyn Database, number: i64) -> Result<Measurement, Fault> {
+    let query = "SELECT content FROM measurement WHERE number = ?1";
+    let content: String = database.row(query, params![number])?.get(0)?;
     let mut measurement: Measurement = parsed(content.as_bytes())?;
-    let mut query = database.prepare_cached(
-        "SELECT histograms, content FROM task WHERE measurement = ?1 ORDER BY number",
-    )?;
-    measurement.tasks = query.query_and_then([number], task)?.collect::<Result<_, Fault>>()?;
+    let query = "SELECT histograms, content FROM task WHERE measurement = ?1 ORDER BY number";
+    let tasks = database.rows(query, params![number])?;
+    measurement.tasks = tasks.iter().map(task).collect::<Result<_, Fault>>()?;
     Ok(measurement)
 }
 
-fn task(row: &Row<'_>) -> Result<TaskResult, Fault> {
-    let bytes = |column| row.get_ref(column).and_then(|value| Ok(value.as_blob()?));
-    let mut task: TaskResult = parsed(&columns::decompress(bytes(1)?)?)?;
-    task.blocks = columns::decode(bytes(0)?)?;
+fn task(row: &Row) -> Result<TaskResult, Fault> {
+    let mut task: TaskResult = parsed(&columns::decompress(row.bytes(1)?)?)?;
+    task.blocks = columns::decode(row.bytes(0)?)?;
     task.missed_latencies = task
         .blocks
         .pop()
@@ -156,7 +147,7 @@ fn task(row: &Row<'_>) -> Result<TaskResult, Fault> {
 
 /// Reads the samples of one measurement, in the order in which they were saved.
 pub(crate) fn samples(
-    database: &Connection,
+    database: &dyn Database,
     measurement: i64,
 ) -> Result<Vec<(u32, SampleBlock)>, Fault> {
     blocks(
@@ -167,42 +158,37 @@ pub(crate) fn samples(
 }
 
 /// Reads the recording of one measurement and its samples, in the order in which they were saved.
-pub(crate) fn traced_data(database: &Connection, measurement: i64) -> Result<TracedData, Fault> {
+pub(crate) fn traced_data(database: &dyn Database, measurement: i64) -> Result<TracedData, Fault> {
     let samples = blocks(
         database,
         "SELECT task, count, bytes FROM traced_sample_block WHERE measurement = ?1
          ORDER BY number",
         measurement,
     )?;
-    let recording: Option<Vec<u8>> = database
-        .prepare_cached("SELECT bytes FROM recording WHERE measurement = ?1")?
-        .query_row([measurement], |row| row.get(0))
-        .optional()?;
-    Ok(TracedData { samples, recording: recording.unwrap_or_default() })
+    let query = "SELECT bytes FROM recording WHERE measurement = ?1";
+    let recording = database.row_if_any(query, params![measurement])?;
+    let recording = recording.map(|row| row.get(0)).transpose()?.unwrap_or_default();
+    Ok(TracedData { samples, recording })
 }
 
 fn blocks(
-    database: &Connection,
-    query: &str,
+    database: &dyn Database,
+    query: &'static str,
     measurement: i64,
 ) -> Result<Vec<(u32, SampleBlock)>, Fault> {
-    let mut query = database.prepare_cached(query)?;
-    let blocks = query.query_map([measurement], |row| {
-        Ok((row.get(0)?, SampleBlock { count: row.get(1)?, bytes: row.get(2)? }))
-    })?;
-    Ok(blocks.collect::<rusqlite::Result<_>>()?)
+    let block =
+        |row: &Row| Ok((row.get(0)?, SampleBlock { count: row.get(1)?, bytes: row.get(2)? }));
+    database.rows(query, params![measurement])?.iter().map(block).collect()
 }
 
 /// Reads the failures of a run, in the order in which they were saved.
-pub(crate) fn failures(database: &Connection, run: &RunRow) -> Result<Vec<Failure>, Fault> {
-    let mut query = database.prepare_cached(
-        "SELECT round, cell, reason, hint FROM failure WHERE run = ?1 ORDER BY number",
-    )?;
-    let failures = query.query_map([run.number], |row| {
+pub(crate) fn failures(database: &dyn Database, run: &RunRow) -> Result<Vec<Failure>, Fault> {
+    let query = "SELECT round, cell, reason, hint FROM failure WHERE run = ?1 ORDER BY number";
+    let failure = |row: &Row| {
         let turn = Turn { round: row.get(0)?, cell: row.get(1)? };
         Ok(Failure { turn, reason: row.get(2)?, hint: row.get(3)? })
-    })?;
-    Ok(failures.collect::<rusqlite::Result<_>>()?)
+    };
+    database.rows(query, params![run.number])?.iter().map(failure).collect()
 }
 
 pub(crate) fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, Fault> {

@@ -63,7 +63,7 @@ pub(crate) fn open(path: &Path) -> Result<Reading, StoreError> {
 }
 
 /// A database without runs.
-fn empty() -> Result<Reading, StoreError> {
+pub(crate) fn empty() -> Result<Reading, StoreError> {
     read_only(database::open_in_memory()?, Path::new(":memory:"), None)
 }
 

@@ -1,6 +1,6 @@
 //! Writes runs and their results.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::params;
 use serde::Serialize;
 use tactus_model::experiment::{Plan, Turn};
 use tactus_model::facts::MachineFacts;
@@ -10,9 +10,10 @@ use tactus_model::sample::SampleBlock;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_model::traced::TracedData;
 
+use crate::engine::Database;
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
-use crate::{Store, StoreError, balance, ballast, columns, load, name};
+use crate::{Store, StoreError, balance, columns, load, name};
 
 impl Store {
     /// Creates a run and names it after its plan and its start time `created`, in UTC.
@@ -42,6 +43,7 @@ impl Store {
                 origin: None,
                 command: command.map(str::to_owned),
             };
+            database.lock_names()?;
             for id in name::names_for(&plan.name, created) {
                 if find::row_if_any(database, &id)?.is_none() {
                     header.id = id;
@@ -138,8 +140,7 @@ impl Store {
             database.execute(
                 "UPDATE run SET status = ?2, facts_after = ?3 WHERE number = ?1",
                 params![row.number, status.word(), facts_json(facts_after)?],
-            )?;
-            Ok(())
+            )
         })
     }
 
@@ -149,26 +150,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::UnknownRun`], or the database cannot be written.
     pub fn delete(&mut self, run: &RunId) -> Result<(), StoreError> {
-        let path = self.path().to_owned();
-        ballast::making_room(&path, || {
-            self.write(|database| {
-                let row = find::row(database, run)?;
-                database.execute("DELETE FROM run WHERE number = ?1", [row.number])?;
-                Ok(())
-            })
-        })?;
-        match ballast::making_room(&path, || self.shrink()) {
-            // The run is deleted; its space stays in the file, for later runs.
-            Ok(()) | Err(StoreError::Full { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        ballast::keep(&path);
-        Ok(())
+        self.write_deletion(|database| {
+            database.lock_run(run)?;
+            let row = find::row(database, run)?;
+            database.execute("DELETE FROM run WHERE number = ?1", params![row.number])
+        })
     }
 }
 
 /// Finds a run that can still be written.
-fn open_run(database: &Connection, run: &RunId) -> Result<RunRow, Fault> {
+fn open_run(database: &dyn Database, run: &RunId) -> Result<RunRow, Fault> {
+    database.lock_run(run)?;
     let row = find::row(database, run)?;
     if row.status == RunStatus::Complete {
         return Err(StoreError::Complete(run.clone()).into());
@@ -177,17 +169,18 @@ fn open_run(database: &Connection, run: &RunId) -> Result<RunRow, Fault> {
 }
 
 /// Writes a run without results. Its name must be unused.
-pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<RunRow, Fault> {
+pub(crate) fn insert_run(database: &dyn Database, header: &RunHeader) -> Result<RunRow, Fault> {
     let plan = &header.plan;
     let facts_after = header.facts_after.as_ref().map(facts_json).transpose()?;
     let origin = header.origin.as_ref().map(|origin| json("an origin", origin)).transpose()?;
     let cells = plan.cells.len() as u64;
     let created_ns = balance::created_ns(header)?;
-    database.execute(
+    let row = database.row(
         "INSERT INTO run
             (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after,
              origin, machine, command)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+         RETURNING number",
         params![
             header.id.as_str(),
             plan.name,
@@ -205,7 +198,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
         ],
     )?;
     Ok(RunRow {
-        number: database.last_insert_rowid(),
+        number: row.get(0)?,
         id: header.id.clone(),
         status: header.status,
         rounds: plan.rounds,
@@ -215,7 +208,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
 
 /// Writes a measurement of a turn without one, after checking that it balances.
 pub(crate) fn insert_measurement(
-    database: &Connection,
+    database: &dyn Database,
     run: &RunRow,
     measurement: &Measurement,
     samples: &[(u32, SampleBlock)],
@@ -224,61 +217,60 @@ pub(crate) fn insert_measurement(
     let turn = measurement.turn;
     balance::check_turn(measurement, samples, traced_data)?;
     check_free(database, run, turn)?;
-    database
-        .prepare_cached(
-            "INSERT INTO measurement (run, round, cell, content) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![
+    let row = database.row(
+        "INSERT INTO measurement (run, round, cell, content) VALUES (?1, ?2, ?3, ?4)
+         RETURNING number",
+        params![
             run.number,
             turn.round,
             turn.cell,
             json("a measurement", &without_tasks(measurement))?,
-        ])?;
-    let number = database.last_insert_rowid();
+        ],
+    )?;
+    let number = row.get(0)?;
     for task in &measurement.tasks {
         insert_task(database, number, task)?;
     }
-    let mut insert = database.prepare_cached(
-        "INSERT INTO sample_block (measurement, task, count, bytes) VALUES (?1, ?2, ?3, ?4)",
-    )?;
     for (task, block) in samples {
-        insert.execute(params![number, task, block.count, block.bytes])?;
+        database.execute(
+            "INSERT INTO sample_block (measurement, task, count, bytes) VALUES (?1, ?2, ?3, ?4)",
+            params![number, task, block.count, block.bytes],
+        )?;
     }
     insert_traced_data(database, number, traced_data)
 }
 
 fn insert_traced_data(
-    database: &Connection,
+    database: &dyn Database,
     measurement: i64,
     traced_data: &TracedData,
 ) -> Result<(), Fault> {
-    let mut insert = database.prepare_cached(
-        "INSERT INTO traced_sample_block (measurement, task, count, bytes)
-         VALUES (?1, ?2, ?3, ?4)",
-    )?;
     for (task, block) in &traced_data.samples {
-        insert.execute(params![measurement, task, block.count, block.bytes])?;
+        database.execute(
+            "INSERT INTO traced_sample_block (measurement, task, count, bytes)
+             VALUES (?1, ?2, ?3, ?4)",
+            params![measurement, task, block.count, block.bytes],
+        )?;
     }
     if !traced_data.recording.is_empty() {
-        database
-            .prepare_cached("INSERT INTO recording (measurement, bytes) VALUES (?1, ?2)")?
-            .execute(params![measurement, traced_data.recording])?;
+        database.execute(
+            "INSERT INTO recording (measurement, bytes) VALUES (?1, ?2)",
+            params![measurement, traced_data.recording],
+        )?;
     }
     Ok(())
 }
 
-fn insert_task(database: &Connection, measurement: i64, task: &TaskResult) -> Result<(), Fault> {
+fn insert_task(database: &dyn Database, measurement: i64, task: &TaskResult) -> Result<(), Fault> {
     let accounting = &task.accounting;
     let max = task.blocks.iter().map(|block| block.max).max().unwrap_or(Nanos::ZERO);
     let histograms = columns::encode(task.blocks.iter().chain([&task.missed_latencies]));
     let content = json("a task's result", &without_histograms(task))?;
-    database
-        .prepare_cached(
-            "INSERT INTO task
-                (measurement, task, intended, observed, missed, dropped, max_ns, histograms, content)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute(params![
+    database.execute(
+        "INSERT INTO task
+            (measurement, task, intended, observed, missed, dropped, max_ns, histograms, content)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
             measurement,
             task.task,
             accounting.intended,
@@ -290,13 +282,13 @@ fn insert_task(database: &Connection, measurement: i64, task: &TaskResult) -> Re
             i64::try_from(max.as_nanos()).unwrap_or(i64::MAX),
             histograms,
             columns::compress(content.as_bytes()),
-        ])?;
-    Ok(())
+        ],
+    )
 }
 
 /// Writes the failure of a turn that has neither a measurement nor a failure.
 pub(crate) fn insert_failure(
-    database: &Connection,
+    database: &dyn Database,
     run: &RunRow,
     failure: &Failure,
 ) -> Result<(), Fault> {
@@ -305,16 +297,14 @@ pub(crate) fn insert_failure(
     database.execute(
         "INSERT INTO failure (run, round, cell, reason, hint) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![run.number, turn.round, turn.cell, failure.reason, failure.hint],
-    )?;
-    Ok(())
+    )
 }
 
-fn forget_failure(database: &Connection, run: &RunRow, turn: Turn) -> Result<(), Fault> {
+fn forget_failure(database: &dyn Database, run: &RunRow, turn: Turn) -> Result<(), Fault> {
     database.execute(
         "DELETE FROM failure WHERE run = ?1 AND round = ?2 AND cell = ?3",
         params![run.number, turn.round, turn.cell],
-    )?;
-    Ok(())
+    )
 }
 
 fn check_planned(run: &RunRow, turn: Turn) -> Result<(), StoreError> {
@@ -326,18 +316,16 @@ fn check_planned(run: &RunRow, turn: Turn) -> Result<(), StoreError> {
 }
 
 /// Checks that the run planned the turn and has no result for it yet.
-fn check_free(database: &Connection, run: &RunRow, turn: Turn) -> Result<(), Fault> {
+fn check_free(database: &dyn Database, run: &RunRow, turn: Turn) -> Result<(), Fault> {
     check_planned(run, turn)?;
-    let taken = database
-        .prepare_cached(
-            "SELECT 1 FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3
-             UNION ALL SELECT 1 FROM failure WHERE run = ?1 AND round = ?2 AND cell = ?3",
-        )?
-        .query_row(params![run.number, turn.round, turn.cell], |_| Ok(()))
-        .optional()?;
+    let taken = database.row_if_any(
+        "SELECT number FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3
+         UNION ALL SELECT number FROM failure WHERE run = ?1 AND round = ?2 AND cell = ?3",
+        params![run.number, turn.round, turn.cell],
+    )?;
     match taken {
         None => Ok(()),
-        Some(()) => Err(StoreError::TurnTaken { run: run.id.clone(), turn }.into()),
+        Some(_) => Err(StoreError::TurnTaken { run: run.id.clone(), turn }.into()),
     }
 }
 
@@ -378,6 +366,7 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
         clock: task.clock.clone(),
         by_dirt: task.by_dirt.clone(),
         messages: task.messages.clone(),
+        playback: task.playback.clone(),
     }
 }
 

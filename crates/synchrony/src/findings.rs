@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use tactus_model::time::Nanos;
 
 use crate::clip::{Clip, MARK, PITCHES};
-use crate::distribution::Distribution;
+use crate::distribution::{Distribution, median};
 use crate::frames::Frames;
 use crate::observed::{Change, Moment, Observed, Span, Tone};
 use crate::signed::SignedNanos;
 use crate::thresholds::Rating;
 
-/// A flash whose beginning is uncertain by more than this is not paired.
-const UNCERTAIN: Nanos = Nanos::from_millis(4);
+/// A flash whose beginning is uncertain by more than this is not paired, nor is a frame's phase known.
+pub(crate) const UNCERTAIN: Nanos = Nanos::from_millis(4);
 
 /// A flash with the tone that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +26,15 @@ pub struct Pair {
     pub uncertainty: Nanos,
 }
 
-/// How far a playback fell behind wall time: positive if it is late.
+/// How far a playback fell behind wall time: positive if it is late. The median lag of the last marks
+/// less that of the first ones, so one late flash is no slip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slip {
-    /// Of the picture, from the first mark to the last.
+    /// Of the picture.
     pub picture: Option<SignedNanos>,
-    /// Of the sound, from the first mark to the last.
+    /// Of the sound.
     pub sound: Option<SignedNanos>,
-    /// Over which time of the clip.
+    /// Over which time of the clip: between the middle ones of the first and the last marks.
     pub over: Nanos,
 }
 
@@ -224,34 +225,57 @@ fn tone_of(flash: &Flash, heard: &[Heard], is_used: &[bool]) -> Option<usize> {
     candidates.min_by_key(|(_, (_, at))| far(*at)).map(|(place, _)| place)
 }
 
-/// The slope of the offsets by least squares; `None` for fewer than three.
+/// Fewer pairs support no slope: those of the start of a player would decide it.
+const DRIFT_PAIRS_LEAST: usize = 8;
+
+/// The slope of the offsets: the median of the slopes of all two, which a few outliers do not move.
+///
+/// Sen, [Estimates of the regression coefficient based on Kendall's
+/// tau](https://doi.org/10.1080/01621459.1968.10480934), 1968.
 fn drift(pairs: &[Pair]) -> Option<SignedNanos> {
     const MINUTE: f64 = 60.0;
-    if pairs.len() < 3 {
+    if pairs.len() < DRIFT_PAIRS_LEAST {
         return None;
     }
-    let count = pairs.len() as f64;
-    let points = || pairs.iter().map(|pair| (pair.at.as_secs_f64(), pair.offset.as_f64()));
-    let (x, y) = points().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
-    let (x, y) = (x / count, y / count);
-    let (above, below) = points().fold((0.0, 0.0), |(above, below), point| {
-        (above + (point.0 - x) * (point.1 - y), below + (point.0 - x).powi(2))
-    });
-    (below > 0.0).then(|| SignedNanos::rounded(above / below * MINUTE))
+    let slope = |(from, to): (&Pair, &Pair)| {
+        let seconds = to.at.as_secs_f64() - from.at.as_secs_f64();
+        (seconds > 0.0).then(|| (to.offset.as_f64() - from.offset.as_f64()) / seconds)
+    };
+    let both = pairs
+        .iter()
+        .enumerate()
+        .flat_map(|(place, from)| pairs[place + 1..].iter().map(move |to| (from, to)));
+    let slopes = both.filter_map(slope).map(|slope| SignedNanos::rounded(slope * MINUTE));
+    let mut slopes: Vec<SignedNanos> = slopes.collect();
+    slopes.sort_unstable();
+    median(&slopes)
 }
 
-/// How much longer the time between the first and the last mark was than in the clip.
+/// The most marks at each end whose median lag counts.
+const SLIP_MARKS_MOST: usize = 5;
+
+/// How much longer the time from the first marks to the last ones was than in the clip.
 fn slip(seen: &[(Option<u16>, Moment)], heard: &[(Option<u16>, Moment)]) -> Option<Slip> {
-    let ends = |marks: &[(Option<u16>, Moment)]| {
-        let mut known = marks.iter().filter_map(|(mark, at)| Some(((*mark)?, *at)));
-        let first = known.next()?;
-        let last = known.next_back()?;
-        (last.0 > first.0).then(|| {
-            let over = Clip::mark_time(last.0) - Clip::mark_time(first.0);
-            (SignedNanos::between(last.1, first.1) - SignedNanos::from(over), over)
-        })
-    };
-    let (picture, sound) = (ends(seen), ends(heard));
+    let (picture, sound) = (slip_of(seen), slip_of(heard));
     let over = picture.or(sound)?.1;
     Some(Slip { picture: picture.map(|(slip, _)| slip), sound: sound.map(|(slip, _)| slip), over })
+}
+
+/// The slip of one of both, and over which time of the clip.
+fn slip_of(marks: &[(Option<u16>, Moment)]) -> Option<(SignedNanos, Nanos)> {
+    let first = marks.first()?.1;
+    let known = marks.iter().filter_map(|(mark, at)| Some((Clip::mark_time((*mark)?), *at)));
+    let lags: Vec<(Nanos, SignedNanos)> = known
+        .map(|(time, at)| (time, SignedNanos::between(at, first) - SignedNanos::from(time)))
+        .collect();
+    let ends = (lags.len() / 3).clamp(1, SLIP_MARKS_MOST);
+    let (begin, end) = (lags.get(..ends)?, lags.get(lags.len() - ends..)?);
+    let usual = |marks: &[(Nanos, SignedNanos)]| {
+        let mut lags: Vec<SignedNanos> = marks.iter().map(|(_, lag)| *lag).collect();
+        lags.sort_unstable();
+        median(&lags)
+    };
+    let over = end[ends / 2].0 - begin[ends / 2].0;
+    let slip = usual(end)? - usual(begin)?;
+    (over > Nanos::ZERO).then_some((slip, over))
 }

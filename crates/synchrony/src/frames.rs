@@ -5,6 +5,7 @@ use tactus_model::time::Nanos;
 
 use crate::clip::Clip;
 use crate::distribution::median;
+use crate::findings::UNCERTAIN;
 use crate::observed::{Change, Moment, Picture, Span};
 use crate::signed::SignedNanos;
 
@@ -60,7 +61,8 @@ impl Frames {
         }
         for pair in numbered.windows(2) {
             let ((number, when), (next, then)) = (pair[0], pair[1]);
-            let remained = SignedNanos::between(then.middle(), when.middle()).magnitude();
+            // Surely: what happened while nobody looked is unknown.
+            let remained = then.from - when.to;
             let periods = (remained.as_nanos() + period / 2) / period;
             frames.repeated += u32::try_from(periods.saturating_sub(1)).unwrap_or(u32::MAX);
             frames.backward += u32::from(next < number);
@@ -81,9 +83,9 @@ impl Frames {
         Some(frames)
     }
 
-    /// The phases of all frames.
+    /// The phases of all frames, but of those that appeared while nobody looked.
     pub fn phases(&self) -> impl Iterator<Item = SignedNanos> + '_ {
-        self.appeared.iter().map(|frame| frame.phase)
+        self.appeared.iter().filter(|frame| frame.uncertainty <= UNCERTAIN).map(|frame| frame.phase)
     }
 }
 
@@ -172,7 +174,8 @@ mod tests {
         picture.changes.drain(40..42);
         picture.changes[40].when.from = picture.changes[39].when.to;
         let frames = Frames::of(&CLIP, &picture, ORIGIN).unwrap();
-        assert_eq!((frames.dropped, frames.unobserved), (0, 2));
+        assert_eq!((frames.dropped, frames.unobserved, frames.repeated), (0, 2, 0));
+        assert_eq!(frames.phases().count(), 97, "the one after the gap may have come earlier");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`findings`] | offset, drift and slip of one playback |
 //! | [`frames`] | frames that were shown, dropped and repeated |
 //! | [`pooled`] | several playbacks of one player |
+//! | [`conditions`] | what the machine did meanwhile: load, steal, CPU time of the player |
 //! | [`judgement`] | several players in turns |
 //! | [`thresholds`] | what viewers notice, by ITU-R BT.1359 |
 //! | [`wave`] | a recording of a real room: microphone and photodiode |
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clip;
+pub mod conditions;
 pub mod distribution;
 pub mod findings;
 pub mod frames;
@@ -36,6 +38,7 @@ pub mod tone;
 pub mod wave;
 
 pub use clip::{BadClip, Clip};
+pub use conditions::Conditions;
 pub use distribution::Distribution;
 pub use findings::{Findings, Pair};
 pub use frames::{Frames, ShownFrame};

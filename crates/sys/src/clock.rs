@@ -56,7 +56,7 @@ pub fn cpu_time_of_thread(thread: ThreadId) -> Nanos {
 
 /// The CPU time that a process has used; zero if there is none:
 /// [clock_getcpuclockid(3)](https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html).
-pub(crate) fn cpu_time_of_process(process: i32) -> Nanos {
+pub fn cpu_time_of_process(process: i32) -> Nanos {
     read(cpu_time_clock_of_process(process))
 }
 

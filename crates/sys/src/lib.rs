@@ -50,6 +50,7 @@ pub mod regular_file;
 pub mod sched;
 pub mod scheduling_record;
 pub mod section;
+pub mod semihosting;
 pub mod serial_port;
 pub mod setting;
 pub mod shared_memory;

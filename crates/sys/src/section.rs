@@ -104,6 +104,10 @@ struct Thread {
     /// The registers of the system call that the handler makes for the thread, or null.
     in_call: AtomicPtr<Registers>,
     allocations: bool,
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "only x86-64 kernels dispatch system calls")
+    )]
     allowed: Allowed,
     stack: stack::Bounds,
     sections: AtomicU64,
@@ -127,6 +131,10 @@ impl Allowed {
         Self(words)
     }
 
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "only x86-64 kernels dispatch system calls")
+    )]
     fn has(&self, number: i64) -> bool {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)

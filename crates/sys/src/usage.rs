@@ -29,6 +29,19 @@ pub fn of_this_thread() -> Result<TaskUsage, SysError> {
     })
 }
 
+/// Reads the CPU time of the processes that this process has waited for, and of those that they had
+/// waited for: `RUSAGE_CHILDREN` of
+/// [getrusage(2)](https://man7.org/linux/man-pages/man2/getrusage.2.html).
+#[doc(alias = "RUSAGE_CHILDREN")]
+pub fn of_ended_children() -> Result<Nanos, SysError> {
+    // SAFETY: `rusage` consists of integers, for which zeroes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for the write of one `rusage`.
+    let returned = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
+    SysError::check("getrusage", returned)?;
+    Ok(length(usage.ru_utime) + length(usage.ru_stime))
+}
+
 /// What the scheduler has counted for a thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduledTime {
@@ -85,6 +98,15 @@ mod tests {
             last = scheduled_time(crate::thread::current_id()).unwrap();
         }
         assert!(scheduled_time(ThreadId(i32::MAX)).is_err());
+    }
+
+    #[test]
+    fn the_cpu_time_of_a_child_counts_once_it_was_waited_for() {
+        let before = of_ended_children().unwrap();
+        let work = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done";
+        let mut child = std::process::Command::new("sh").args(["-c", work]).spawn().unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(of_ended_children().unwrap() > before);
     }
 
     #[test]

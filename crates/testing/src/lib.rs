@@ -22,8 +22,10 @@
 //! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
+mod postgresql;
 mod sleeper;
 
+pub use postgresql::PostgresqlServer;
 pub use sleeper::Sleeper;
 
 use std::fmt::{self, Display};
@@ -40,6 +42,8 @@ pub enum Need {
     Perf,
     /// An emulator, a kernel and the guest program.
     Guest,
+    /// The same for guests with arm64 CPUs.
+    Arm64,
     /// A browser that runs without a display.
     Browser,
     /// Programs for comparison or as loads: perf, stress-ng, python3.
@@ -48,6 +52,8 @@ pub enum Need {
     Display,
     /// A message bus and a sound server: dbus-daemon, PipeWire and its tools.
     Sound,
+    /// A server of PostgreSQL that a test can start, and setpriv.
+    Postgresql,
     /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
     /// programs of others that few machines have, such as SuperCollider.
     Tools,
@@ -61,14 +67,16 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
+        Self::Arm64,
         Self::Browser,
         Self::Peers,
         Self::Display,
         Self::Sound,
+        Self::Postgresql,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -81,10 +89,12 @@ impl Need {
             Self::Root => "root",
             Self::Perf => "perf",
             Self::Guest => "guest",
+            Self::Arm64 => "arm64",
             Self::Browser => "browser",
             Self::Peers => "peers",
             Self::Display => "display",
             Self::Sound => "sound",
+            Self::Postgresql => "postgresql",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",

@@ -12,6 +12,7 @@ pub mod drawing;
 pub mod framebuffer;
 pub mod window;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -20,7 +21,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tactus_sys::{process, shared_memory};
+use tactus_model::time::Nanos;
+use tactus_sys::{clock, process, shared_memory};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 /// How clients prove that they may connect: by 16 bytes that only this user can read.
@@ -91,7 +93,7 @@ impl Server {
     /// # Errors
     /// It is not installed, or does not start.
     pub fn start(screen: Screen) -> Result<Self, NoServer> {
-        Self::start_with(screen, None)
+        Self::start_with(screen, &[])
     }
 
     /// The same, but its screen is a file in `folder`, for
@@ -100,10 +102,21 @@ impl Server {
     /// # Errors
     /// As for [`start`](Self::start).
     pub fn start_visible(screen: Screen, folder: &Path) -> Result<Self, NoServer> {
-        Self::start_with(screen, Some(folder))
+        // A pointer would cover what clients draw.
+        let options = [OsStr::new("-nocursor"), OsStr::new("-fbdir"), folder.as_os_str()];
+        Self::start_with(screen, &options)
     }
 
-    fn start_with(screen: Screen, folder: Option<&Path>) -> Result<Self, NoServer> {
+    /// The same, but pixels are red, green and blue without a colour map, even those of a byte.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_true_colour(screen: Screen) -> Result<Self, NoServer> {
+        // TrueColor is visual class 4 of the protocol.
+        Self::start_with(screen, &[OsStr::new("-cc"), OsStr::new("4")])
+    }
+
+    fn start_with(screen: Screen, options: &[&OsStr]) -> Result<Self, NoServer> {
         let start = |error: std::io::Error| NoServer::Start(error.to_string());
         let in_memory =
             || shared_memory::file().map_err(|error| NoServer::Start(error.to_string()));
@@ -124,13 +137,10 @@ impl Server {
         command
             .args(["-displayfd", "1", "-terminate", "-nolisten", "tcp", "-screen", "0", &screen])
             .args(["-auth", AUTHORITY])
+            .args(options)
             .stdin(authority)
             .stdout(Stdio::piped())
             .stderr(errors);
-        if let Some(folder) = folder {
-            // A pointer would cover what clients draw.
-            command.arg("-nocursor").arg("-fbdir").arg(folder);
-        }
         process::end_with_parent(&mut command);
         let mut process = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => NoServer::NotInstalled,
@@ -149,9 +159,20 @@ impl Server {
         Ok(Self { process, number, cookie })
     }
 
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Its name.
     pub fn display(&self) -> String {
         format!(":{}", self.number)
+    }
+
+    /// The CPU time that it has used.
+    pub fn cpu_time(&self) -> Nanos {
+        // The number of a process is positive.
+        clock::cpu_time_of_process(self.process.id().cast_signed())
     }
 
     /// Connects to it.

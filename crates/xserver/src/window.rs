@@ -78,7 +78,9 @@ impl WindowError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoDisplay => Some("set DISPLAY, use --display :0, or start one: Xvfb :1 &"),
-            Self::Refused { .. } => Some("set XAUTHORITY to its authority file"),
+            Self::Refused { .. } => {
+                Some("start an X server there, or set XAUTHORITY if it demands authority")
+            }
             Self::NoWay { .. } => Some("--transport auto uses what there is"),
             Self::Pixels { .. } => Some("start the display with depth 24, 16, 15 or 8"),
             Self::Ended { .. } | Self::Silent(_) => None,

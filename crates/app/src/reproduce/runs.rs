@@ -10,6 +10,7 @@ use tactus_model::guest::Guest;
 use tactus_model::label::kernel_names;
 use tactus_model::recording::InterruptVector;
 use tactus_model::run::{Run, RunId};
+use tactus_model::settings::Layer;
 use tactus_reproduce::{
     InGuest, Measured, Paper, Part, PartFound, Recorded, Reproduction, StudyRun,
 };
@@ -156,8 +157,14 @@ fn study_runs<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<StudyRun<
     let recorded = recorded(part, subject)?;
     let (run, id) = (subject.run(), subject.id());
     if run.header.plan.cells.iter().all(|cell| cell.target.guest().is_none()) {
-        let (facts, measured) =
+        let (facts, mut measured) =
             (&run.header.facts_before, Measured::of(part, run, None, &recorded));
+        for (cell, pipeline) in &part.predicts {
+            let graph = model::pipeline(pipeline)?.graph(&Layer::default()).or_internal()?;
+            let found = model::predict(subject, &graph, run.header.plan.seed);
+            let found = found.as_ref().map(|found| &found.prediction);
+            measured.add_prediction(cell, found.map_err(ToString::to_string));
+        }
         return Ok(vec![StudyRun { run: id, guest: None, facts, measured }]);
     }
     let guests: Vec<(&Guest, &MachineFacts)> = guests(&run.header.plan)

@@ -31,7 +31,7 @@ struct Here {
 impl Here {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Some(folder.path().join("runs.sqlite"));
+        let store = Some(folder.path().join("runs.sqlite").into());
         Self { folder, places: Places { store, ..Places::default() } }
     }
 

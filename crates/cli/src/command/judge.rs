@@ -12,6 +12,8 @@ use serde::Serialize;
 use tactus_app::judge::{self, Wanted};
 use tactus_app::{Error, ErrorKind, files};
 use tactus_model::format;
+use tactus_model::load::Load;
+use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_observer::{Event, Player, PlayerName};
 use tactus_report::{room_page, room_text, synchrony_page, synchrony_text};
@@ -33,10 +35,14 @@ use crate::values::{positive, seed, whole};
 /// are interleaved, in an order that the seed determines. Blind time of the observers is reported.
 /// Offsets are sound − picture: positive if the sound comes after the picture.
 ///
+/// With --load, each clip is played without and beside each load, and with --reserve, tactus plays
+/// without and with a reserve; all of these are interleaved too, and stand side by side in the result.
+///
 /// In a real room, play a clip of --clip, record a microphone and a photodiode in the two channels of
 /// a wave file, and judge that with --calibrate.
 ///
 /// Examples: tactus judge --rate 25,30,60 -o players.html; tactus judge -- vlc --play-and-exit {};
+/// tactus judge --player tactus,mpv --load compute:2,disk --reserve 6ms/20ms;
 /// tactus judge --clip clip.mov --duration 10min; tactus judge --calibrate room.wav
 #[derive(Args)]
 pub(crate) struct JudgeArguments {
@@ -53,7 +59,13 @@ pub(crate) struct JudgeArguments {
     /// Duration of the clip in whole seconds, from 3s to 15min
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = positive)]
     duration: Nanos,
-    /// Number of times that each player plays each clip
+    /// Also play beside these loads of `tactus measure`, separated by commas: e.g. compute:2,disk [default: none]
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    load: Vec<Load>,
+    /// Also play by tactus with a reserve, for the thread that shows the frames and for the X server, e.g. 6ms/20ms [default: none]
+    #[arg(long, value_name = "CAPACITY")]
+    reserve: Option<Capacity>,
+    /// Number of times that each player plays each clip beside each load
     #[arg(short, long, value_name = "N", default_value = "3", value_parser = whole(1..=1000_u16))]
     rounds: u16,
     /// Seed that determines the order of the turns [default: a new one]
@@ -78,10 +90,10 @@ pub(crate) struct JudgeArguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only write the clip (QuickTime, H.264 and PCM), and judge nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["player", "calibrate", "output", "json", "command"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["player", "load", "reserve", "calibrate", "output", "json", "command"])]
     clip: Option<PathBuf>,
     /// Judge a wave file instead: microphone in the first channel, photodiode in the second
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["player", "command"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["player", "load", "reserve", "command"])]
     calibrate: Option<PathBuf>,
     /// Print one JSON object; durations are in nanoseconds
     #[arg(long)]
@@ -153,6 +165,8 @@ pub(crate) fn run(arguments: &JudgeArguments) -> CommandResult {
     let wanted = Wanted {
         players: arguments.players(),
         clips,
+        loads: arguments.load.clone(),
+        reserve: arguments.reserve,
         rounds: arguments.rounds,
         seed: arguments.seed,
         quantum: arguments.quantum,

@@ -34,7 +34,7 @@ use crate::values::{seed, whole};
 /// pipeline with real processes and prints predicted and measured quantiles side by side. The run is
 /// stored.
 ///
-/// Shipped pipelines: video-1993, audio-graph, control-loop.
+/// Shipped pipelines: video-1993, audio-graph, control-loop, player-socket, player-shm.
 ///
 /// Examples: tactus model control-loop --verify; tactus model control-loop --load compute:cpus;
 /// tactus model my.toml --run last -o page.html

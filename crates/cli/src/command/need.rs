@@ -213,6 +213,7 @@ impl NeedArguments {
             also: Vec::new(),
             source: self.source,
             call_chains: CallChains::Never,
+            is_the_recorded: false,
         }
     }
 

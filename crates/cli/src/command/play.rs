@@ -1,6 +1,7 @@
 //! `tactus play`: the player.
 
 mod commands;
+mod explained;
 mod folder;
 mod keys;
 mod show;
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tactus_app::{Error, ErrorKind};
 use tactus_clip::{Clip, ClipError, probe};
+use tactus_model::format;
+use tactus_model::frames::Rate;
 use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
@@ -22,7 +25,8 @@ use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
 use crate::values::positive;
 
-use self::commands::Commands;
+pub(crate) use self::commands::Commands;
+use self::explained::Explaining;
 use self::keys::Keys;
 use self::show::Show;
 
@@ -34,6 +38,11 @@ use self::show::Show;
 ///
 /// Keys, in the window and in the terminal: space pauses, left and right jump 5 s, up and down a
 /// minute, + and - change the speed, = resets it, q ends.
+///
+/// With --explain, the kernel's events are recorded meanwhile, and a line says why a frame was late:
+/// who delayed the thread that shows it, its decoder or the X server. At the end, a summary of the
+/// causes, a page and a recording are left, as by tactus why. It needs root or the rights that tactus
+/// record needs.
 ///
 /// A folder opens as a scrolling window of thumbnails: a click or Return plays a clip, q ends.
 ///
@@ -89,6 +98,18 @@ pub(crate) struct HowArguments {
     /// CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms
     #[arg(long, value_name = "CAPACITY", conflicts_with = "policy")]
     reserve: Option<Capacity>,
+    /// Explain late and dropped frames
+    #[arg(long)]
+    explain: bool,
+    /// With --explain: time after which a frame that is shown or dropped is late [default: half the time between two frames]
+    #[arg(long, value_name = "DURATION", value_parser = positive, requires = "explain")]
+    over: Option<Nanos>,
+    /// With --explain: file of the recording; the page has the same name with .html [default: tactus-DATE.tactusrec]
+    #[arg(short, long, value_name = "FILE", requires = "explain")]
+    output: Option<PathBuf>,
+    /// Emulate a kernel whose timers expire only at ticks, so many a second: frames are shown at the next tick
+    #[arg(long, value_name = "RATE")]
+    ticks: Option<Rate>,
     /// Print JSON, one object a line: each frame's receipt; times are in nanoseconds of CLOCK_MONOTONIC
     #[arg(long)]
     json: bool,
@@ -139,7 +160,9 @@ pub(crate) fn run(arguments: &PlayArguments) -> CommandResult {
         [folder] if folder.is_dir() => folder::run(folder, how),
         _ => {
             let clips: CommandResult<Vec<Clip>> = clips.iter().map(|path| clip(path)).collect();
-            play(clips?, how)
+            let (clips, commands) = (clips?, Commands::default());
+            commands.obey_signals()?;
+            play_by(&commands, clips, how)
         }
     }
 }
@@ -149,22 +172,26 @@ fn clip(path: &Path) -> CommandResult<Clip> {
 }
 
 /// Plays clips in step, by the keys of their windows and of the terminal.
-pub(crate) fn play(clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
-    let commands = Commands::default();
-    commands.obey_signals()?;
+pub(crate) fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
     let _keys = Keys::attend(commands.clone());
-    play_by(&commands, clips, how)
+    play_one(commands, clips, how)
 }
 
 /// Plays clips in step, by commands.
-fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
+fn play_one(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
     let spec = how.spec(clips)?;
     let mut show = Show::new(&spec, how.json, how.quietness);
+    let explain = || Explaining::start(&spec, how, show.bar());
+    let mut explaining = how.explain.then(explain).transpose()?;
     let attend = |remote| commands.go_to(remote);
-    let played = tactus_player::play(spec, attend, |event| show.event(event));
+    let played = tactus_player::play(spec, attend, |event| {
+        explaining.iter_mut().for_each(|explaining| explaining.take(&event));
+        show.event(event);
+    });
     commands.go_nowhere();
     show.finish()?;
-    played.map_err(not_played)
+    let explained = explaining.map_or(Ok(()), Explaining::finish);
+    played.map_err(not_played).and(explained)
 }
 
 impl HowArguments {
@@ -186,6 +213,12 @@ impl HowArguments {
     }
 
     fn spec(&self, clips: Vec<Clip>) -> CommandResult<Spec> {
+        let longest = clips.iter().map(|clip| clip.duration).max().flatten();
+        let is_known = clips.iter().all(|clip| clip.duration.is_some());
+        if let Some(longest) = longest.filter(|longest| is_known && self.start >= *longest) {
+            let [start, end] = [self.start, longest].map(format::span);
+            return Err(CommandError::usage(format!("--start {start}: the clip ends at {end}")));
+        }
         let displays = match &self.display[..] {
             [] => vec![None; clips.len()],
             [only] => vec![Some(only.clone()); clips.len()],
@@ -211,7 +244,12 @@ impl HowArguments {
             speed: self.rate,
             if_late: if self.show_late { IfLate::Show } else { IfLate::Drop },
             sound,
-            pace: Pace { policy: self.policy, reserve: self.reserve, decoders: self.decoders },
+            pace: Pace {
+                policy: self.policy,
+                reserve: self.reserve,
+                decoders: self.decoders,
+                ticks: self.ticks,
+            },
         })
     }
 }

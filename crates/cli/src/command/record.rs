@@ -164,6 +164,7 @@ impl RecordArguments {
             also: perfetto.into_iter().chain(ndjson).collect(),
             source: self.source,
             call_chains: self.call_chains,
+            is_the_recorded: false,
         }
     }
 }

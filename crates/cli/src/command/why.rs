@@ -155,6 +155,7 @@ impl WhyArguments {
             also: Vec::new(),
             source: self.source,
             call_chains: CallChains::AtSleeps,
+            is_the_recorded: false,
         }
     }
 }
@@ -191,9 +192,15 @@ fn print_answer(answer: &Answer, arguments: &WhyArguments) -> CommandResult {
     let mut late = jobs::late(jobs);
     late.truncate(tactus_report::JOBS_DETAILED);
     write!(out, "{}", tactus_report::jobs_text(jobs, &late, aperiodic, &table_options()))?;
-    let files = [("page", page), ("recording", recording)];
+    drop(out);
+    print_files(answer)
+}
+
+/// Prints which files were written.
+pub(super) fn print_files(answer: &Answer) -> CommandResult {
+    let files = [("page", &answer.page), ("recording", &answer.recording)];
     let lines = files.map(|(what, path)| Some(format!("\n{what}: {}", path.as_ref()?.display())));
-    Ok(writeln!(out, "{}", lines.into_iter().flatten().collect::<String>())?)
+    Ok(writeln!(stdout(), "{}", lines.into_iter().flatten().collect::<String>())?)
 }
 
 /// Says what has ended and what has not.
@@ -215,7 +222,7 @@ fn print_ends(answer: &Answer, quietness: Quietness, command: &RecordedCommand) 
 const LINES: u32 = 5;
 
 /// Prints late jobs as they come.
-struct Printer {
+pub(super) struct Printer {
     json: bool,
     second: Instant,
     /// The number of late jobs in this second.
@@ -225,11 +232,11 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(json: bool) -> Self {
+    pub(super) fn new(json: bool) -> Self {
         Self { json, second: Instant::now(), late: 0, failed: None }
     }
 
-    fn take(&mut self, news: &News<'_>) {
+    pub(super) fn take(&mut self, news: &News<'_>) {
         match news {
             News::Late(job) if self.json => {
                 if self.failed.is_none() {
@@ -256,7 +263,7 @@ impl Printer {
     }
 
     /// Reports the late jobs of this second that were not printed.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         if let Some(more) = self.late.checked_sub(LINES).filter(|more| *more > 0) {
             say!("{} more in this second", format::counted(more.into(), "late job"));
         }

@@ -10,7 +10,12 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 139] = [
+const ROWS: [Row; 154] = [
+    // Stores and sites.
+    (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
+    (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
+    (&["list", "--store", "postgresql://lab/b?sslmode=require"], "connects without TLS", 2),
+    (&["serve", "--listen", "nowhere"], "`--listen`: invalid socket address syntax", 2),
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -21,6 +26,9 @@ const ROWS: [Row; 139] = [
     (&["measure", "--load", "idle", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "--kernel", "debian", "--cpus", "8000"], "the CPUs of a guest are 0", 2),
     (&["measure", "--kernel", "debian", "--exact", "--cpus", "1"], "deterministic time is 0", 2),
+    (&["measure", "--jobs", "2"], "`--jobs` applies to guest kernels only", 2),
+    (&["measure", "--kernel", "debian", "--jobs", "2"], "needs deterministic time", 2),
+    (&["measure", "--jobs", "0"], "`0` is not a whole number from 1 to 1024", 2),
     // Durations.
     (&["measure", "--duration", "10"], "write a number and a unit", 2),
     (&["measure", "--duration", "0s"], "make it at least 1ms", 2),
@@ -94,6 +102,18 @@ const ROWS: [Row; 139] = [
     (&["measure", "--policy", "fifo"], "fifo needs a priority from 1 to 99", 2),
     (&["measure", "--load", "cpu"], "did you mean `compute`?", 2),
     (&["measure", "--tick", "100"], "add `--probe frames`", 2),
+    (&["measure", "--probe", "frames", "--player", "play-shn"], "did you mean `play-shm`?", 2),
+    (
+        &["measure", "--probe", "frames", "--player", "play-shm", "--kernel", "debian"],
+        "runs on the host only; use player = \"latest\" in a guest",
+        2,
+    ),
+    (
+        &["measure", "--probe", "frames", "--player", "play-shm", "--tick-shift", "5ms"],
+        "which starts when it is ready; use \"sweep\"",
+        2,
+    ),
+    (&["play", "--ticks", "0", "clip.mkv"], "`0` is not a rate", 2),
     (&["measure", "{dir}/tick.toml"], "or in a file: probe = \"frames\"", 2),
     (&["measure", "--load", "COMPIL:2"], "did you mean `compile`?", 2),
     (&["measure", "--traced-events", "wakup-path"], "did you mean `wakeup-path`?", 2),
@@ -103,6 +123,10 @@ const ROWS: [Row; 139] = [
     (&["list", "load"], "did you mean `loads`?", 2),
     (&["list", "load"], "error: `WHAT`: unknown value `load`", 2),
     (&["lab", "kernels", "debain"], "error: `KERNEL`: ", 2),
+    (&["lab", "setup", "debian-cluod-arm64"], "did you mean `debian-cloud-arm64`?", 2),
+    (&["lab", "bisect"], "--good <REVISION>", 2),
+    (&["lab", "bisect", "--good", "a", "--kernel", "debian"], "leave out `--kernel`", 2),
+    (&["lab", "bisect", "--good", "a", "--tree", "{dir}/none"], "git", 3),
     (&["mesure"], "did you mean `measure`?", 2),
     (&["runs"], "did you mean `tactus list`?", 2),
     (&["experiments"], "did you mean `tactus list experiments`?", 2),

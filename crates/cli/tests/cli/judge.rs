@@ -171,6 +171,50 @@ impl Window {
 }
 
 #[test]
+fn a_player_is_judged_with_and_without_load_and_reserve() {
+    let Some(()) = judges() else { return };
+    let tactus = Tactus::new();
+    let page = tactus.folder().join("p.html");
+    let options = ["--player", "tactus", "--load", "compute", "--reserve", "5ms/40ms"];
+    let output = ["--rounds", "1", "-o", page.to_str().unwrap(), "--json"];
+    let output = tactus.run(&[&["judge"], &OPTIONS[..], &options, &output].concat());
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let judgement: Judgement = serde_json::from_slice(&output.stdout).unwrap();
+    tactus.require_nothing_left();
+    assert_eq!(judgement.playbacks.len(), 4, "{errors}");
+    for playback in &judgement.playbacks {
+        let is_idle = judgement.plan.loads[playback.turn.load].is_idle();
+        let conditions = &playback.conditions;
+        assert_eq!(conditions.load.operations.is_some_and(|count| count > 0), !is_idle, "{errors}");
+        assert!(conditions.player_cpu.is_some_and(|time| time > Nanos::ZERO), "{errors}");
+        assert!(conditions.machine.over >= CLIP.duration(), "{errors}");
+    }
+    let rows = judgement.rows();
+    let sides: Vec<String> =
+        rows.iter().map(|row| judgement.plan.side(row.player, row.load)).collect();
+    let expected = ["", " under compute", ", reserve 5ms/40ms", ", reserve 5ms/40ms under compute"];
+    assert_eq!(sides, expected.map(|side| format!("tactus{side}")));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(sides.iter().all(|side| page.contains(side)), "{sides:?}");
+}
+
+#[test]
+fn a_load_that_cannot_run_fails_its_turns_only() {
+    let Some(()) = judges() else { return };
+    let load = "cmd:\"exit 3\"";
+    let command = ["sh", "-c", "exit 0"];
+    let (judgement, code, errors) = judge(&["--rounds", "1", "--load", load], &command);
+    // A command may have ended before the player, or fail at its start.
+    let notes = judgement.playbacks.iter().flat_map(|playback| &playback.notes);
+    let reasons = judgement.failed.iter().map(|failed| &failed.reason);
+    let said: Vec<&String> = notes.chain(reasons).collect();
+    assert_eq!(judgement.playbacks.len() + judgement.failed.len(), 2, "{errors}");
+    assert!(said.iter().any(|text| text.contains("the load cmd")), "{said:?}");
+    assert!(matches!(code, Some(0 | 5)), "{errors}");
+}
+
+#[test]
 fn a_player_that_fails_is_a_result_with_its_reason() {
     let Some(()) = judges() else { return };
     let command = ["sh", "-c", "echo no such codec >&2; exit 3"];
@@ -236,6 +280,9 @@ fn wrong_input_is_refused_before_anything_starts() {
         (&["judge", "--duration", "2500ms"], "is not a number of seconds"),
         (&["judge", "--duration", "1h"], "it must be from 3 s to 900 s"),
         (&["judge", "--shift", "-600ms"], "can be shifted by at most 500ms"),
+        (&["judge", "--load", "compue"], "did you mean"),
+        (&["judge", "--reserve", "5ms"], "5ms"),
+        (&["judge", "--reserve", "5ms/40ms", "--", "true"], "none of the players takes a reserve"),
         (&["judge", "--look", "1s"], "`1s` is not from 50us to 5ms"),
         (&["judge", "--clip", "c.mov", "--rate", "25,30"], "--clip writes one clip"),
         (&["judge", "--calibrate", wave], "it is not a wave file that can be read"),

@@ -160,6 +160,18 @@ fn a_gate_measures_the_same_cells_under_both_kernels_in_deterministic_time() {
 }
 
 #[test]
+fn a_gate_may_have_another_probe_than_its_experiment() {
+    let tactus = Tactus::new();
+    let arguments = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian"];
+    let options = ["--probe", "timer", "--plan-only", "--json"];
+    let plan = tactus.succeed(&[&arguments[..], &options].concat());
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    let cells = plan["cells"].as_array().unwrap();
+    assert!(!cells.is_empty());
+    assert!(cells.iter().all(|cell| cell["probe"]["kind"] == cells[0]["probe"]["kind"]));
+}
+
+#[test]
 fn a_bisect_skips_a_missing_kernel_and_stops_without_a_baseline() {
     let tactus = Tactus::new();
     let gate = |kernel, against| ["lab", "gate", "--kernel", kernel, "--against", against];

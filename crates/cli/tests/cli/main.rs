@@ -16,6 +16,7 @@ mod judge;
 mod judged;
 mod killed;
 mod lab;
+mod late_frames;
 mod lint;
 mod mail;
 mod midi;

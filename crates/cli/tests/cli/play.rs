@@ -22,19 +22,19 @@ use x11rb::rust_connection::RustConnection;
 use crate::support::{Tactus, text};
 
 /// A decoder on a busy machine may be too slow; no frame is then dropped all the same.
-const ALL: &str = "--show-late";
+pub(crate) const ALL: &str = "--show-late";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A display in memory, and a command that plays there. Nobody else's sound server is used.
-struct Stage {
-    tactus: Tactus,
-    display: Server,
+pub(crate) struct Stage {
+    pub(crate) tactus: Tactus,
+    pub(crate) display: Server,
     /// The server ends with its last client.
     connection: RustConnection,
 }
 
 impl Stage {
-    fn new(bytes_per_pixel: u8) -> Option<Self> {
+    pub(crate) fn new(bytes_per_pixel: u8) -> Option<Self> {
         require(Need::Display, has_ffmpeg())?;
         let screen = Screen { width: 640, height: 480, bytes_per_pixel };
         let display = require(Need::Display, Server::start(screen))?;
@@ -43,12 +43,12 @@ impl Stage {
         Some(Self { tactus, display, connection })
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.tactus.folder().join(name).display().to_string()
     }
 
     /// Makes a clip of two colours, one after the other, with a tone.
-    fn clip(&self, name: &str, seconds: f64) -> String {
+    pub(crate) fn clip(&self, name: &str, seconds: f64) -> String {
         let picture = format!("color=red:s=320x240:r=25:d={seconds}");
         let sound = format!("sine=frequency=440:sample_rate=44100:duration={seconds}");
         let path = self.file(name);
@@ -70,7 +70,7 @@ impl Stage {
         path
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.tactus.command(&["play"]);
         command.args(arguments).env("DISPLAY", self.display.display());
         command.env("XAUTHORITY", self.file("authority"));
@@ -80,7 +80,7 @@ impl Stage {
         command
     }
 
-    fn play(&self, arguments: &[&str]) -> Playing {
+    pub(crate) fn play(&self, arguments: &[&str]) -> Playing {
         Playing::start(&mut self.command(arguments))
     }
 
@@ -106,8 +106,8 @@ fn make(arguments: &[&str]) {
 }
 
 /// A player with its lines of JSON.
-struct Playing {
-    child: Child,
+pub(crate) struct Playing {
+    pub(crate) child: Child,
     out: BufReader<ChildStdout>,
     lines: Vec<Value>,
 }
@@ -120,7 +120,7 @@ impl Drop for Playing {
 }
 
 impl Playing {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         command.arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
@@ -128,7 +128,7 @@ impl Playing {
     }
 
     /// Reads lines until one has this key, and returns its value.
-    fn until(&mut self, key: &str) -> Value {
+    pub(crate) fn until(&mut self, key: &str) -> Value {
         let began = Instant::now();
         loop {
             assert!(began.elapsed() < PATIENCE, "no {key}");
@@ -144,7 +144,7 @@ impl Playing {
     }
 
     /// Reads to the end. Returns exit code and messages.
-    fn end(&mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(&mut self) -> (Option<i32>, String) {
         let mut line = String::new();
         while self.out.read_line(&mut line).unwrap() > 0 {
             self.lines.push(serde_json::from_str(&line).unwrap());
@@ -157,7 +157,7 @@ impl Playing {
         (self.child.wait().unwrap().code(), messages)
     }
 
-    fn all(&self, key: &str) -> Vec<&Value> {
+    pub(crate) fn all(&self, key: &str) -> Vec<&Value> {
         self.lines.iter().filter_map(|line| line.get(key)).collect()
     }
 
@@ -183,7 +183,7 @@ impl Playing {
     }
 
     /// The decoders that it has started.
-    fn decoders(&self) -> Vec<i32> {
+    pub(crate) fn decoders(&self) -> Vec<i32> {
         let of_ours = |pid: &i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             let (name, rest) = stat.rsplit_once(") ").unwrap_or_default();

@@ -197,3 +197,37 @@ fn a_prediction_without_real_frames_leaves_claims_about_them_open() {
     let open = "measured: the stored run has no frames";
     assert!(reasons.iter().any(|reason| reason.starts_with(open)), "{reasons:?}");
 }
+
+#[test]
+fn the_player_of_a_paper_is_played_beside_its_prediction() {
+    let tactus = Tactus::new();
+    let short = ["--rounds", "1", "--duration", "2s", "--no-page"];
+    let measured = tactus.run(&[&["measure", "papers/playback"][..], &short].concat());
+    let error = text(&measured.stderr);
+    if error.contains("is not installed") {
+        return skip(Need::Peers, error);
+    }
+    assert!(measured.status.success(), "{error}");
+    let from = ["reproduce", "mach-testbed", "--from", "last", "--json", "--no-page"];
+    let line = tactus.succeed(&from);
+    let result: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    let parts = result["parts"].as_array().unwrap();
+    let part = parts.iter().find(|part| part["name"] == "playback").unwrap();
+    let tables = part["tables"].as_array().unwrap();
+    let here = |table: &str, cell: &str| {
+        let table = tables.iter().find(|found| found["name"] == table).unwrap();
+        let rows = table["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["cell"] == cell).unwrap();
+        row["figures"][0]["here"].as_f64().unwrap_or_default()
+    };
+    for cell in ["sockets", "shared memory"] {
+        assert!(here("Section 11, a frame", cell) > 0.0, "CPU time of {cell} in {part}");
+        assert!(here("Section 11, frames", cell) > 0.0, "frames of {cell} in {part}");
+        let drawing = here("Section 11, drawing", cell);
+        assert!(drawing > 0.0, "{part}");
+        for cell in [cell.to_owned(), format!("predicted, {cell}")] {
+            assert!(here("Section 11, time of a frame", &cell) > 0.0, "{cell} in {part}");
+        }
+    }
+    tactus.require_nothing_left();
+}

@@ -11,6 +11,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use super::cpu_time::{CpuTime, CpuTimes};
 use super::finder::{Rhythms, Schedule, Schedules};
 use super::ledger::Course;
+use super::reported::{REPORTED_WITHIN, ReportedJob, Reports};
 use super::thread::{Job, OpenJob, Thread};
 use super::turn::{Heard, JobMark, Turn};
 use super::{Aperiodic, DoneJob, JobDivision, JobExplanation, JobOptions, Jobs, LateJob};
@@ -77,6 +78,8 @@ pub struct JobExplainer {
     done: Option<Vec<DoneJob>>,
     /// What the periodic threads have used.
     used: CpuTimes,
+    /// The jobs that programs reported, if they do.
+    reports: Option<Reports>,
 }
 
 impl JobExplainer {
@@ -101,6 +104,7 @@ impl JobExplainer {
             late: None,
             done: None,
             used: CpuTimes::default(),
+            reports: None,
         }
     }
 
@@ -109,6 +113,22 @@ impl JobExplainer {
     pub fn learning(about: &About, options: JobOptions) -> Self {
         let (learning, late) = (Some(Rhythms::default()), Some(Vec::new()));
         Self { learning, late, ..Self::new(about, options, Schedules::default()) }
+    }
+
+    /// Makes an explainer of jobs that programs [report](Self::report), which keeps late jobs for
+    /// [`Self::take_late`].
+    pub fn reported(about: &About, options: JobOptions) -> Self {
+        let (reports, late) = (Some(Reports::default()), Some(Vec::new()));
+        Self { reports, late, ..Self::new(about, options, Schedules::default()) }
+    }
+
+    /// Takes a job that its program reports. The jobs of a thread come in the order in which it does
+    /// them, before or after their events, at most ten seconds after they were due.
+    pub fn report(&mut self, job: ReportedJob, names: &Dictionary) {
+        let first = self.reports.as_mut().and_then(|reports| reports.add(job));
+        if let Some(first) = first {
+            self.reporting(&first, names).leave_out();
+        }
     }
 
     /// The same explainer, which also keeps every job for [`Self::take_done`].
@@ -129,6 +149,9 @@ impl JobExplainer {
             && (open.done + AFTERMATH < event.at || self.open.len() >= OPEN_MAX)
         {
             self.divide_next(names);
+        }
+        while let Some(job) = self.reports.as_mut().and_then(|reports| reports.next(event.at)) {
+            self.take_report(&job, names);
         }
         let mut heard = Heard::default();
         let mut jobs = (&mut heard, &mut self.used);
@@ -169,6 +192,7 @@ impl JobExplainer {
         self.machine.lose(lost, &mut self.log);
         self.threads.values_mut().for_each(Thread::lose);
         self.learning.iter_mut().for_each(Rhythms::lose);
+        self.reports.iter_mut().for_each(|reports| reports.lose(*lost));
     }
 
     /// The late jobs whose causes were found since the last call.
@@ -184,6 +208,14 @@ impl JobExplainer {
     /// Divides the late jobs that are still open, those included that are late already and not
     /// done, and returns the result.
     pub fn finish(mut self, names: &Dictionary) -> Jobs {
+        while let Some(job) =
+            self.reports.as_mut().and_then(|reports| reports.next(self.machine.now()))
+        {
+            self.take_report(&job, names);
+        }
+        for job in self.reports.as_mut().map(Reports::rest).unwrap_or_default() {
+            self.reporting(&job, names).leave_out();
+        }
         for (number, thread) in &mut self.threads {
             self.open.extend(thread.stop(ThreadId(*number), &self.machine));
         }
@@ -250,6 +282,33 @@ impl JobExplainer {
         let Some((done, late)) = thread.turn(turn, used) else { return };
         self.done.iter_mut().for_each(|jobs| jobs.push(done));
         self.open.extend(late);
+    }
+
+    /// The thread of a reported job.
+    fn reporting(&mut self, job: &ReportedJob, names: &Dictionary) -> &mut Thread {
+        let (name, priority) = self.machine.known(job.thread);
+        let options = self.options;
+        let new = || Thread::new(name, priority, job.schedule(), options);
+        let thread = self.threads.entry(job.thread.0).or_insert_with(new);
+        if names.name(name) != Dictionary::UNKNOWN_NAME {
+            thread.name = name;
+        }
+        thread.priority = thread.priority.min(priority);
+        thread
+    }
+
+    /// Takes a reported job whose events have come.
+    fn take_report(&mut self, job: &ReportedJob, names: &Dictionary) {
+        let is_void = self.reports.as_ref().is_some_and(|reports| reports.is_void(job));
+        let is_recorded = job.due >= self.log.kept_from().max(self.started);
+        if is_void || !is_recorded {
+            return self.reporting(job, names).leave_out();
+        }
+        let late = names.process_of(job.thread);
+        let scene = Scene { log: self.log.since(job.due), machine: &self.machine, names, late };
+        let absences = absences(&scene, job.thread, job.due, job.done);
+        let open = self.reporting(job, names).report(job, absences);
+        self.open.extend(open);
     }
 
     /// The schedule of a thread, if it is known already.
@@ -364,7 +423,9 @@ impl JobExplainer {
         let earliest = now - LOOKBACK;
         let open = self.open.iter().map(|open| open.job.due);
         let current = self.threads.values().filter_map(|thread| Some(thread.job?.due));
-        let needed = open.chain(current).min().unwrap_or(now);
+        // A job that is reported later may have been due already.
+        let reported = self.reports.as_ref().map(|_| now - REPORTED_WITHIN);
+        let needed = open.chain(current).chain(reported).min().unwrap_or(now);
         let start = needed.min(self.machine.waiting_since()).max(earliest);
         self.draw_before(if self.log.is_almost_full() { now } else { start }, names);
         self.log.forget_before(start);

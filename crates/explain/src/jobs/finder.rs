@@ -169,6 +169,7 @@ impl Rhythm {
                 Source::Mark => 1,
                 Source::Thread(_) | Source::Interrupt(_) => 2,
                 Source::RelativeTimer => 3,
+                Source::Report => 4,
             };
             (rank, usize::MAX - dues.count)
         });

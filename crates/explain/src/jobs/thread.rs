@@ -7,6 +7,7 @@ use super::cpu_time::CpuTime;
 use super::finder::Schedule;
 use super::grid::Grid;
 use super::ledger::Ledger;
+use super::reported::ReportedJob;
 use super::segments::{JobSegment, JobSegments};
 use super::turn::{Source, Turn};
 use super::{CutJob, DoneJob, DueBy, JobEnd, JobExplanation, JobOptions, JobSegmentHistogram};
@@ -39,6 +40,8 @@ pub(super) struct Thread {
     /// otherwise.
     rested: Option<Instant<Monotonic>>,
     cut: Option<CutJob>,
+    /// When the job was done that its program reported last.
+    reported: Option<Instant<Monotonic>>,
     /// The CPU to which it came last.
     cpu: Option<u32>,
     jobs: u64,
@@ -99,6 +102,7 @@ impl Thread {
             absences: Vec::new(),
             rested: None,
             cut: None,
+            reported: None,
             cpu: None,
             jobs: 0,
             missed: 0,
@@ -134,7 +138,7 @@ impl Thread {
         let (due, periods) = match self.schedule.source {
             // A due time off the grid begins a new one.
             Source::Timer | Source::RelativeTimer => (turn.due, period.whole(spacing).unwrap_or(1)),
-            Source::Thread(_) | Source::Interrupt(_) | Source::Mark => {
+            Source::Thread(_) | Source::Interrupt(_) | Source::Mark | Source::Report => {
                 self.grid.next(turn.due, period)
             }
         };
@@ -156,7 +160,7 @@ impl Thread {
         let started = turn.sleep.map_or(turn.left, |sleep| sleep.back_at);
         let free = match turn.source {
             // What it did before the mark is not known to belong to the previous job.
-            Source::Mark => due,
+            Source::Mark | Source::Report => due,
             Source::Timer | Source::RelativeTimer | Source::Thread(_) | Source::Interrupt(_) => {
                 turn.left
             }
@@ -225,7 +229,7 @@ impl Thread {
                 Source::Timer | Source::RelativeTimer => {
                     timers.any(|armed| self.is_until_next(&job, armed))
                 }
-                Source::Thread(_) | Source::Interrupt(_) | Source::Mark => true,
+                Source::Thread(_) | Source::Interrupt(_) | Source::Mark | Source::Report => true,
             };
             self.rested = (absence.slept() && rests).then_some(absence.left_at);
         }
@@ -267,13 +271,36 @@ impl Thread {
                 // Until a timer is cancelled, nothing shows that it was one of these sleeps.
                 Source::Timer | Source::RelativeTimer => None,
                 // A thread that is woken may rest wherever it sleeps.
-                Source::Thread(_) | Source::Interrupt(_) | Source::Mark => Some(absence.left_at),
+                Source::Thread(_) | Source::Interrupt(_) | Source::Mark | Source::Report => {
+                    Some(absence.left_at)
+                }
             };
         }
         if self.absences.len() >= ABSENCES_MAX {
             self.absences.drain(..ABSENCES_MAX / 2);
         }
         self.absences.push(absence);
+    }
+
+    /// Takes a job that its program reports, with the absences of the thread since it was due;
+    /// returns it if it was late.
+    pub(super) fn report(
+        &mut self,
+        reported: &ReportedJob,
+        absences: Vec<Absence>,
+    ) -> Option<OpenJob> {
+        let &ReportedJob { thread, due, done, .. } = reported;
+        let free = self.reported.map_or(due, |before| before.max(due));
+        self.reported = Some(done);
+        self.absences = absences;
+        let (outcome, used_before) = (MatchOutcome::Marked, CpuTime::default());
+        let job = Job { due, free, started: free, outcome, missed: 0, used_before };
+        self.end(thread, job, done, JobEnd::Done)
+    }
+
+    /// Does not count a job, because events were lost meanwhile or have not come.
+    pub(super) fn leave_out(&mut self) {
+        self.void += 1;
     }
 
     pub(super) fn lose(&mut self) {
@@ -323,6 +350,7 @@ fn due_by(source: Source, late: Option<ProcessId>, machine: &Machine, names: &Di
     match source {
         Source::Timer | Source::RelativeTimer => DueBy::Timer,
         Source::Mark => DueBy::Mark,
+        Source::Report => DueBy::Report,
         Source::Thread(thread) => {
             DueBy::Thread { thread: blame::culprit(thread, late, machine, names) }
         }

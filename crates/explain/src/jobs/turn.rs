@@ -20,6 +20,8 @@ pub(super) enum Source {
     Interrupt(Activity),
     /// Marks that the thread writes at the beginning of its jobs.
     Mark,
+    /// Nothing: its program reports its jobs.
+    Report,
 }
 
 impl Source {
@@ -48,7 +50,7 @@ impl Turn {
     /// How the thread began the job after this turn.
     pub(super) fn outcome(&self) -> MatchOutcome {
         match (self.source, self.sleep) {
-            (Source::Mark, _) => MatchOutcome::Marked,
+            (Source::Mark | Source::Report, _) => MatchOutcome::Marked,
             (_, None) => MatchOutcome::AlreadyPast,
             (Source::Timer | Source::RelativeTimer, Some(_)) => MatchOutcome::Timer,
             (Source::Thread(_), Some(_)) => MatchOutcome::WokenByThread,

@@ -82,6 +82,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         clock: None,
         by_dirt: None,
         messages: None,
+        playback: None,
     };
     Measurement {
         turn,

@@ -271,10 +271,51 @@ fn dropped(cells: &[CellRecord<'_>]) -> Option<Finding> {
     )
 }
 
-fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
-    let share = |cell: &CellRecord<'_>| {
-        cell.accounting.missed as f64 / cell.accounting.intended.max(1) as f64
+/// From this share of missed due times on, an emulated guest is too slow for its cell.
+const EMULATION_FAILS: f64 = 0.1;
+
+/// The share of due times that a cell missed.
+fn share_missed(cell: &CellRecord<'_>) -> f64 {
+    cell.accounting.missed as f64 / cell.accounting.intended.max(1) as f64
+}
+
+/// Cells of guests in wall time whose emulator did not keep up.
+///
+/// A guest that software emulates in wall time is tens of times slower than the machine, so most of its missed due
+/// times are the emulator's and not the guest kernel's.
+fn emulator_too_slow(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let is_emulated = |cell: &&CellRecord<'_>| {
+        let guests = cell.measurements.iter().filter_map(|found| found.guest.as_ref());
+        let is_wall = cell.cell.target.guest().is_some_and(|guest| !guest.time.is_exact());
+        is_wall && guests.into_iter().any(|guest| guest.accelerator == "tcg")
     };
+    let slow = |cell: &&CellRecord<'_>| is_emulated(cell) && share_missed(cell) >= EMULATION_FAILS;
+    let worst = cells
+        .iter()
+        .filter(|cell| cell.cell.probe.frames().is_none())
+        .filter(slow)
+        .max_by(|a, b| share_missed(a).total_cmp(&share_missed(b)))?;
+    let finding = MISSED.invalidates(
+        format!(
+            "{} of {} ({}) in {}, on CPUs emulated in software",
+            format::count(worst.accounting.missed),
+            format::count(worst.accounting.intended),
+            format::share(worst.accounting.missed, worst.accounting.intended),
+            worst.label,
+        ),
+        "The emulator was too slow for these due times: the figures show the emulator, not the kernel.",
+    );
+    Some(finding.fixed_by(
+        "measure in deterministic time (`--exact`), on a machine with KVM, or with a longer `--interval`"
+            .to_owned(),
+    ))
+}
+
+fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    if let Some(finding) = emulator_too_slow(cells) {
+        return Some(finding);
+    }
+    let share = share_missed;
     let worst = cells
         .iter()
         // Skipped frames of a player are its result, not a problem.

@@ -71,11 +71,12 @@ impl Compiling<'_> {
 /// A shell program that runs its arguments, and on SIGTERM ends its whole process group. Neither
 /// make nor its shells forward SIGTERM to the makes below them, which would continue to compile
 /// after the end of the first make.
-const END_TOGETHER: &str = r#"trap 'trap "" TERM; kill -TERM 0; exit 143' TERM; "$@" & wait "$!""#;
+pub(super) const END_TOGETHER: &str =
+    r#"trap 'trap "" TERM; kill -TERM 0; exit 143' TERM; "$@" & wait "$!""#;
 
 /// The builder and the date in a kernel: constant, so that two builds of the same kernel have the
 /// same digest.
-const BUILT_BY: [(&str, &str); 4] = [
+pub(super) const BUILT_BY: [(&str, &str); 4] = [
     ("KBUILD_BUILD_TIMESTAMP", "2020-01-01"),
     ("KBUILD_BUILD_USER", "tactus"),
     ("KBUILD_BUILD_HOST", "tactus"),

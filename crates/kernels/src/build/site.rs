@@ -135,7 +135,7 @@ impl Sites {
 }
 
 /// The objects of `built`, of Linux 6.12.117.
-const OBJECTS: u64 = 846;
+pub(super) const OBJECTS: u64 = 846;
 
 const BEGUN: &str = "begun";
 

@@ -36,6 +36,9 @@ pub(super) struct Sources {
 /// The prefix of directories in which sources are unpacked.
 const SCRATCH: &str = "fetch-";
 
+/// The approximate size of a package with a source, in bytes.
+const PACKAGE_BYTES: u64 = 150_000_000;
+
 /// The directory of Linux's files in a source.
 const TREE: &str = "linux";
 
@@ -110,7 +113,7 @@ impl Sources {
             .prefix(SCRATCH)
             .tempdir_in(&self.root)
             .map_err(|error| failed(&self.root, error))?;
-        listener(&BuildEvent::Fetching { package: &package });
+        listener(&BuildEvent::Fetching { package: &package, bytes: Some(PACKAGE_BYTES) });
         let directory = scratch.path();
         let no_source = |message| BuildError::NoSource(package.clone(), message);
         let not_unpacked = |message| BuildError::NotUnpacked(package.clone(), message);

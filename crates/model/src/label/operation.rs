@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::cost::{Advice, Buffers, CostProbe, Pages, Parameter, PartnerCpu, Touch};
+use crate::settings::SETTINGS;
 use crate::time::ClockName;
 
 /// The operation with what distinguishes it: `pipe, process, other CPU`. Without a CPU in its name,
@@ -80,8 +81,23 @@ fn source(cost: &CostProbe) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
+/// Settings that no other part of a label names.
+const NAMED: [&str; 10] = [
+    "lock-memory",
+    "timer-slack",
+    "cpu-dma-latency",
+    "pause",
+    "times",
+    "way",
+    "tasks",
+    "file-size",
+    "directory",
+    "block-requests",
+];
+
 /// The load, the policy, the CPUs and the kernel of a cell, where they differ from those of the first
-/// of `cells` with the same probe.
+/// of `cells` with the same probe; and its other settings with their names, where they differ from
+/// those of the first with the same operation.
 pub fn condition_labels(cells: &[Cell], cell: &Cell) -> Vec<String> {
     let first = cells.iter().find(|other| other.probe.kind() == cell.probe.kind());
     let texts: [fn(&Cell) -> String; 4] = [
@@ -91,5 +107,15 @@ pub fn condition_labels(cells: &[Cell], cell: &Cell) -> Vec<String> {
         |cell| cell.target.guest().map_or("host".to_owned(), |guest| guest.kernel.to_string()),
     ];
     let differs = |of: &&fn(&Cell) -> String| first.is_some_and(|first| of(first) != of(cell));
-    texts.iter().filter(differs).map(|of| of(cell)).collect()
+    let operation = |cell: &Cell| cell.probe.cost().map(|cost| cost.operation);
+    let is_alike = |other: &&Cell| {
+        other.probe.kind() == cell.probe.kind() && operation(other) == operation(cell)
+    };
+    let alike = cells.iter().find(is_alike);
+    let named = SETTINGS.iter().filter(|setting| {
+        let applies = NAMED.contains(&setting.name) && setting.applies_to(&cell.probe);
+        applies && alike.is_some_and(|first| first.value_of(setting) != cell.value_of(setting))
+    });
+    let named = named.map(|setting| format!("{} {}", setting.name, cell.value_of(setting)));
+    texts.iter().filter(differs).map(|of| of(cell)).chain(named).collect()
 }

@@ -263,6 +263,14 @@ pub const SETTINGS: &[Setting] = &[
         get: |cell| frames_text(cell, |frames| frames.tick_shift),
     },
     Setting {
+        name: "player",
+        of: Some(ProbeKind::Frames),
+        value: "PLAYER",
+        about: "Who plays the frames: half-slot (a loop that skips a frame late by more than half its slot), latest (a loop with the rule of tactus play: it shows the latest frame that is due), play-socket and play-shm (tactus play itself on an X server of its own, which gets the frames through a socket or shared memory)",
+        set: |cell, text| put(&mut frames_mut(cell)?.player, text),
+        get: |cell| frames_text(cell, |frames| frames.player),
+    },
+    Setting {
         name: "numbers",
         of: Some(ProbeKind::Sort),
         value: "N",

@@ -9,6 +9,7 @@ use tactus_sys::{Errno, SysError};
 use crate::midi::MidiError;
 use crate::net::NetError;
 use crate::operations::Unmeasurable;
+use crate::playback::PlaybackError;
 
 /// Why a task cannot continue.
 pub(crate) struct Unable {
@@ -70,6 +71,12 @@ impl From<MidiError> for Unable {
             MidiError::System(error) => Self::from(error),
             MidiError::Server(_) => Self::because(error.to_string()),
         }
+    }
+}
+
+impl From<PlaybackError> for Unable {
+    fn from(error: PlaybackError) -> Self {
+        Self { reason: error.to_string(), hint: error.hint().map(str::to_owned) }
     }
 }
 

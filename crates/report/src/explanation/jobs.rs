@@ -237,6 +237,10 @@ fn blocked(thread: &JobExplanation) -> Option<String> {
 /// How the period is known.
 pub(crate) fn rhythm(due: &DueBy, period: &Period) -> String {
     let by = match due {
+        DueBy::Report => {
+            let length = format::latency(period.length);
+            return format!("Its program reports when jobs are due, every {length}, and done.");
+        }
         DueBy::Timer => "its timer is due".to_owned(),
         DueBy::Mark => "it marks the beginning".to_owned(),
         DueBy::Thread { thread } => format!("thread {thread} wakes it"),

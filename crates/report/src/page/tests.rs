@@ -170,3 +170,22 @@ fn drawings_have_finite_places_only() {
         assert!(!drawing.contains("NaN") && !drawing.contains("inf\""), "{drawing}");
     }
 }
+
+#[test]
+fn the_page_of_a_gate_begins_with_its_verdict() {
+    let text = "name = \"gate\"\nrounds = 10\nguest-time = \"exact:125\"\n[settings]\n\
+                policy = \"fifo:80\"\nkernel = [\"debian\", \"debian:preempt=none\"]";
+    let alike = page_of(&fixture::run(text, 3));
+    assert!(alike.contains("debian:preempt=none is no worse than debian"), "the decision");
+    assert!(alike.contains("the same, in every seed") || alike.contains("no difference found"));
+    let mut run = fixture::run(text, 3);
+    for measurement in run.measurements.iter_mut().filter(|found| found.turn.cell == 1) {
+        for block in measurement.tasks.iter_mut().flat_map(|task| &mut task.blocks) {
+            block.buckets.iter_mut().for_each(|(length, _)| *length = length.saturating_mul(9));
+        }
+    }
+    let worse = page_of(&run);
+    assert!(worse.contains("Fail: debian:preempt=none differs from debian."), "the decision");
+    assert!(worse.contains("GREATER, p"));
+    assert!(!page_of(&fixture::quick()).contains("no worse than"), "not a gate");
+}

@@ -19,6 +19,7 @@ use crate::experiment::{experiment_file, measure_command};
 use crate::explanation::section::ExplanationView;
 use crate::format;
 use crate::guests::{self, guests_note};
+use crate::kernels::GateView;
 use crate::purpose::PurposeView;
 use crate::summary::{CellResult, cost_in_words};
 use crate::svg::percentiles::Limit;
@@ -49,6 +50,8 @@ pub(super) struct RunView {
     /// The note on the guests' clock; `None` without guests.
     pub(super) guests_note: Option<String>,
     pub(super) verdict: VerdictView,
+    /// Whether one of two kernels is worse; `None` for other runs.
+    pub(super) gate: Option<GateView>,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
     /// What operations cost; empty without any.
@@ -250,6 +253,7 @@ impl RunView {
             causes: concluded.causes.clone(),
             guests_note: guests_note(run),
             verdict: VerdictView::of(&judged(run)),
+            gate: GateView::of(run),
             common: common_settings(run),
             cells: Table::of(content::cells(results)),
             sections: match results.iter().any(CellResult::is_operation) {

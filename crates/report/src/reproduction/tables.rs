@@ -14,6 +14,10 @@ pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
         false => Column::names("cell", rows, |row| Entry::text(row.cell)),
     }];
     for (place, figure) in rows.first().map_or(&[][..], |first| &first.figures).iter().enumerate() {
+        let here = |row: &&Row<'_>| row.figures.get(place).and_then(|figure| figure.beside.here);
+        if rows.iter().all(|row| here(row).is_none()) {
+            continue;
+        }
         let statistic = figure.statistic;
         let column = Column::of(&statistic.head(), rows, |row| {
             entry(row.figures.get(place), |figure| figure.beside.here)
@@ -56,35 +60,33 @@ fn shown(row: &Row<'_>) -> Entry {
     Entry::number(written.join(" / "), order)
 }
 
-/// A row of a table with the paper's figures above this machine's.
-struct Line<'t, 'a> {
-    row: &'t Row<'a>,
-    here: bool,
-}
-
-/// The rows of one measure in a table of the paper, this machine's below the paper's.
+/// The rows of one measure in a table of the paper, a line for each figure: the paper's, and this
+/// machine's beside it. A figure that neither has takes no line.
 pub(super) fn beside(table: &TableFound<'_>, measure: Measure) -> Vec<Column> {
-    let lines: Vec<Line<'_, '_>> = table
-        .rows
-        .iter()
-        .filter(|row| row.measure == measure)
-        .flat_map(|row| {
-            let here = table.not_here.is_none().then_some(Line { row, here: true });
-            // A paper that only draws its figures has no numbers.
-            let has_numbers = row.figures.iter().any(|figure| figure.beside.paper.is_some());
-            let paper = (has_numbers || here.is_none()).then_some(Line { row, here: false });
-            [paper, here].into_iter().flatten()
-        })
-        .collect();
-    let mut columns = vec![Column::names(&measure.to_string(), &lines, |line| {
-        Entry::text(format!("{}, {}", line.row.cell, if line.here { "here" } else { "paper" }))
-    })];
-    for (place, statistic) in table.table.columns.iter().enumerate() {
-        columns.push(Column::of(&statistic.head(), &lines, |line| {
-            entry(line.row.figures.get(place), |figure| match line.here {
-                true => figure.beside.here,
-                false => figure.beside.paper,
-            })
+    let rows = table.rows.iter().filter(|row| row.measure == measure);
+    let figures = rows.flat_map(|row| row.figures.iter().map(move |figure| (row.cell, figure)));
+    let is_known = |(_, figure): &(&str, &Figure)| {
+        figure.beside.paper.is_some() || figure.beside.here.is_some()
+    };
+    let lines: Vec<(&str, &Figure)> = figures.filter(is_known).collect();
+    let statistics = &table.table.columns;
+    let mut columns =
+        vec![Column::names(&measure.to_string(), &lines, |(cell, _)| Entry::text(*cell))];
+    if statistics.len() > 1 {
+        columns.push(Column::names("figure", &lines, |(_, figure)| {
+            Entry::text(figure.statistic.head())
+        }));
+    }
+    let head = |of: &str| match &statistics[..] {
+        [only] => format!("{}, {of}", only.head()),
+        _ => of.to_owned(),
+    };
+    columns.push(Column::of(&head("paper"), &lines, |(_, figure)| {
+        entry(Some(figure), |figure| figure.beside.paper)
+    }));
+    if table.not_here.is_none() {
+        columns.push(Column::of(&head("here"), &lines, |(_, figure)| {
+            entry(Some(figure), |figure| figure.beside.here)
         }));
     }
     columns

@@ -1,5 +1,6 @@
 //! How a part was measured, in words: machine, form, guests, and settings that were not granted.
 
+use tactus_judge::verdict::verdict;
 use tactus_model::guest::{EXACT_LIMITS, GuestTime, WALL_LIMITS};
 use tactus_model::run::Run;
 use tactus_reproduce::Form;
@@ -8,6 +9,7 @@ use super::Measured;
 use crate::explanation;
 use crate::format;
 use crate::guests;
+use crate::verdict::{against, headline};
 
 /// The measured machine, on one line.
 pub(super) fn machine(run: &Run) -> String {
@@ -69,7 +71,18 @@ pub(super) fn said(measured: &Measured<'_>) -> Vec<String> {
     said.extend(guest_limits(measured.run).map(str::to_owned));
     said.extend(cost(measured));
     said.extend(not_granted(measured.run));
+    said.extend(warned(measured.run));
     said
+}
+
+/// What is held against the run, by name.
+fn warned(run: &Run) -> Option<String> {
+    let verdict = verdict(run);
+    let checks: Vec<&str> = against(&verdict).iter().map(|(finding, _)| finding.check).collect();
+    (!checks.is_empty()).then(|| {
+        let (headline, names, id) = (headline(&verdict), checks.join(", "), &run.header.id);
+        format!("{headline} They concern: {names}. See: tactus show {id}")
+    })
 }
 
 /// How a part was measured.

@@ -9,6 +9,7 @@ pub mod billing;
 pub mod density;
 mod frame;
 pub mod frames;
+pub mod history;
 mod label;
 pub mod over_time;
 pub mod percentiles;

@@ -30,18 +30,23 @@ pub(super) fn sections(judgement: &Judgement) -> Vec<Section> {
 
 /// What a player's playbacks of a clip are drawn from.
 struct Drawn<'j> {
-    name: &'j str,
+    name: String,
     style: CurveStyle,
     findings: Vec<&'j Findings>,
 }
 
 fn of_clip(judgement: &Judgement, place: usize, clip: &Clip) -> Vec<Section> {
-    let players = judgement.plan.players.iter().enumerate();
-    let drawn: Vec<Drawn<'_>> = players
-        .map(|(number, player)| Drawn {
-            name: &player.name,
-            style: CurveStyle::numbered(number),
-            findings: judgement.of(number, place).map(|playback| &playback.findings).collect(),
+    let plan = &judgement.plan;
+    let sides = (0..plan.players.len())
+        .flat_map(|player| (0..plan.loads.len()).map(move |load| (player, load)));
+    let drawn: Vec<Drawn<'_>> = sides
+        .map(|(player, load)| {
+            let playbacks = judgement.of(player, place, load);
+            Drawn {
+                name: plan.side(player, load),
+                style: CurveStyle::crossed(player, load),
+                findings: playbacks.map(|playback| &playback.findings).collect(),
+            }
         })
         .filter(|drawn| !drawn.findings.is_empty())
         .collect();
@@ -69,8 +74,11 @@ fn of_clip(judgement: &Judgement, place: usize, clip: &Clip) -> Vec<Section> {
 
 /// The drawing of a recording of a room.
 pub(super) fn room(findings: &Findings) -> Section {
-    let drawn =
-        [Drawn { name: "recording", style: CurveStyle::numbered(0), findings: vec![findings] }];
+    let drawn = [Drawn {
+        name: "recording".to_owned(),
+        style: CurveStyle::numbered(0),
+        findings: vec![findings],
+    }];
     let heading = "Sound − picture over time".to_owned();
     Section { heading, about: "A dot is a flash with its tone.", drawings: offsets(&drawn) }
 }
@@ -108,7 +116,7 @@ fn panels<'d>(
     all.filter(|(_, points, _)| !points.is_empty())
         .map(|(drawn, points, lost)| {
             let Drawn { name, style, .. } = drawn;
-            let name = (*name).to_owned();
+            let name = name.clone();
             over_time::panel(&Points { name, style: *style, points, lost }, shared).inline()
         })
         .collect()
@@ -140,7 +148,7 @@ fn curve(drawn: &Drawn<'_>) -> Option<Curve> {
     let points: Vec<(f64, Nanos)> =
         all.into_iter().enumerate().map(|(place, offset)| (place as f64 / count, offset)).collect();
     let Drawn { name, style, .. } = drawn;
-    (!points.is_empty()).then(|| Curve { name: (*name).to_owned(), style: *style, points })
+    (!points.is_empty()).then(|| Curve { name: name.clone(), style: *style, points })
 }
 
 fn intervals(drawn: &[Drawn<'_>], clip: &Clip) -> Vec<String> {

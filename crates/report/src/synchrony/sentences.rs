@@ -19,16 +19,19 @@ pub(super) const MEANINGS: [&str; 3] = [
 ];
 
 /// What the observers do.
-pub(super) const OBSERVERS: [&str; 3] = [
+pub(super) const OBSERVERS: [&str; 4] = [
     "The photodiode reads the memory of the X server: a change lies between the look that still saw the old picture and the look that saw the new one, and its middle counts. The microphone reads the monitor of a sink without hardware, by the clock of its device. Neither sees a panel or hears a loudspeaker.",
     "Dropped frames never appeared, though frames before and after them did. A frame that remains for another period counts as repeated. Phase is how far a frame appears from a regular sequence through all frames of its playback.",
+    "A reserve guarantees CPU time to the thread that shows the frames and to the X server; the sound server has the real-time policy that it asks for. CPU time per frame is that of the player's processes, without both servers.",
     "Blind time is when the observers did not look or listen: what may have happened then is unobserved, and neither dropped nor lost.",
 ];
 
 pub(super) fn title(judgement: &Judgement) -> String {
-    let names: Vec<&str> =
-        judgement.plan.players.iter().map(|player| player.name.as_str()).collect();
-    format!("Sound and picture of {}", listed(&names))
+    let plan = &judgement.plan;
+    let mut names: Vec<&str> = plan.players.iter().map(|player| player.name.as_str()).collect();
+    names.dedup();
+    let under = if plan.has_loads() { " under load" } else { "" };
+    format!("Sound and picture of {}{under}", listed(&names))
 }
 
 fn listed(names: &[&str]) -> String {
@@ -60,7 +63,7 @@ fn headline(judgement: &Judgement, rows: &[Row]) -> Option<String> {
     let judged = (0..players.len()).filter_map(|player| Some((player, worst(player)?)));
     let judged: Vec<(usize, SignedNanos)> = judged.collect();
     let (best, median) = judged.iter().min_by_key(|(_, median)| median.magnitude())?;
-    let name = &players[*best].name;
+    let name = &players[*best];
     let text = match judged.len() {
         1 => format!("Sound − picture of {name} is {median} (median)."),
         _ => format!("{name} is closest: its sound − picture is {median} (median)."),
@@ -70,22 +73,24 @@ fn headline(judgement: &Judgement, rows: &[Row]) -> Option<String> {
 
 fn clips(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
     let plan = &judgement.plan;
-    let clips = 0..plan.clips.len();
-    let about = |clip: usize| {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.clip == clip).collect();
+    let places =
+        (0..plan.clips.len()).flat_map(|clip| (0..plan.loads.len()).map(move |load| (clip, load)));
+    let about = |(clip, load): (usize, usize)| {
+        let rows = rows.iter().filter(|row| (row.clip, row.load) == (clip, load));
         let said: Vec<String> = rows
-            .iter()
-            .map(|row| format!("{} {}", plan.players[row.player].name, figures(&row.pooled)))
+            .map(|row| format!("{} {}", plan.players[row.player], figures(&row.pooled)))
             .collect();
         let shift = plan.clips[clip].shift;
         let planted = match shift == SignedNanos::ZERO {
             true => String::new(),
             false => format!(" with sound shifted by {shift}"),
         };
-        let rate = plan.clips[clip].rate;
-        (!said.is_empty()).then(|| format!("At {rate} frames/s{planted}: {}.", said.join("; ")))
+        let (rate, load) = (plan.clips[clip].rate, &plan.loads[load]);
+        let under = if load.is_idle() { String::new() } else { format!(" under {load}") };
+        (!said.is_empty())
+            .then(|| format!("At {rate} frames/s{under}{planted}: {}.", said.join("; ")))
     };
-    clips.filter_map(about).collect()
+    places.filter_map(about).collect()
 }
 
 fn figures(pooled: &Pooled) -> String {
@@ -142,6 +147,16 @@ fn sink(quantum: u32) -> String {
     )
 }
 
+/// Turns whose load did nothing.
+fn unlike_planned(judgement: &Judgement) -> Vec<String> {
+    let plan = &judgement.plan;
+    let idle = judgement.playbacks.iter().filter(|playback| {
+        let achieved = &playback.conditions.load;
+        !plan.loads[playback.turn.load].is_idle() && achieved.operations == Some(0)
+    });
+    idle.map(|playback| format!("{}: the load did nothing", plan.label(playback.turn))).collect()
+}
+
 /// What limits the figures: notes of playbacks, each once with its turns, and failures.
 pub(super) fn notes(judgement: &Judgement) -> Vec<String> {
     let plan = &judgement.plan;
@@ -154,6 +169,9 @@ pub(super) fn notes(judgement: &Judgement) -> Vec<String> {
         for note in &playback.notes {
             add(format!("{}: {note}", plan.label(playback.turn)));
         }
+    }
+    for note in unlike_planned(judgement) {
+        add(note);
     }
     for failed in &judgement.failed {
         let fix = failed.hint.as_ref().map(|hint| format!("; fix: {hint}")).unwrap_or_default();

@@ -1,9 +1,11 @@
 //! What a judgement looks like.
 
+use tactus_model::load::Load;
+use tactus_model::result::{LoadResult, MachineRates};
 use tactus_model::time::Nanos;
 use tactus_synchrony::judgement::{FailedTurn, NamedPlayer, Plan, Playback, Turn};
 use tactus_synchrony::observed::{Change, Observed, Picture, Sound, Span, Tone};
-use tactus_synchrony::{Clip, Moment};
+use tactus_synchrony::{Clip, Conditions, Moment};
 
 use super::*;
 
@@ -33,17 +35,20 @@ fn findings(clip: &Clip, late: u64, dropped: u16) -> Findings {
 
 fn judgement() -> Judgement {
     let clip = |rate| Clip { width: 640, height: 360, rate, seconds: 10, shift: SignedNanos::ZERO };
-    let player = |name: &str| NamedPlayer { name: name.to_owned(), version: "1".to_owned() };
+    let player =
+        |name: &str| NamedPlayer { name: name.to_owned(), version: "1".to_owned(), reserve: None };
     let plan = Plan {
         players: vec![player("mpv"), player("<b>"), player("missing")],
         clips: vec![clip(25), clip(60)],
+        loads: vec![Load::IDLE],
         rounds: 2,
         seed: 1,
         quantum: 1024,
         look: Nanos::from_micros(250),
     };
     let playback = |round: u16, player: usize, clip: usize| Playback {
-        turn: Turn { round, player, clip },
+        turn: Turn { round, player, clip, load: 0 },
+        conditions: conditions(),
         findings: findings(
             &plan.clips[clip],
             4 + 60 * player as u64,
@@ -55,11 +60,46 @@ fn judgement() -> Judgement {
     let playbacks =
         places.into_iter().map(|(round, player, clip)| playback(round, player, clip)).collect();
     let failed = vec![FailedTurn {
-        turn: Turn { round: 0, player: 2, clip: 0 },
+        turn: Turn { round: 0, player: 2, clip: 0, load: 0 },
         reason: "`missing` is not installed".to_owned(),
         hint: Some("apt-get install missing".to_owned()),
     }];
     Judgement { plan, playbacks, failed }
+}
+
+fn conditions() -> Conditions {
+    let machine = MachineRates {
+        over: Nanos::from_secs(10),
+        busy: Some(Nanos::from_secs(15)),
+        steal: Some(Nanos::from_millis(200)),
+        ..MachineRates::default()
+    };
+    let load = LoadResult::default();
+    Conditions { load, machine, cpus: 2, player_cpu: Some(Nanos::from_secs(1)) }
+}
+
+/// The same beside a load, and one of the players with a reserve.
+fn loaded() -> Judgement {
+    let mut judgement = judgement();
+    let plan = &mut judgement.plan;
+    plan.loads.push("compute:2".parse().unwrap());
+    plan.players[2] =
+        NamedPlayer { reserve: Some("5ms/40ms".parse().unwrap()), ..plan.players[0].clone() };
+    judgement.failed.clear();
+    let mut under = judgement.playbacks.clone();
+    for playback in &mut under {
+        playback.turn.load = 1;
+        playback.conditions.load.operations = Some(u64::from(playback.turn.player == 0));
+    }
+    judgement.playbacks.extend(under);
+    judgement
+}
+
+#[test]
+fn loads_and_reserves_are_side_by_side() {
+    insta::assert_snapshot!(synchrony_text(&loaded(), &TableOptions::of_width(180)));
+    let page = synchrony_page(&loaded()).unwrap();
+    assert_eq!(page.matches("<svg").count(), 18);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Seeded runs for the tests, similar to those of a real probe.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
@@ -15,8 +16,9 @@ use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Batch, ByDirt, ClockFindings, ClockOrder, CpuUse, Failure, Granted, Histogram,
-    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, ProbeCost,
-    ScopeColumn, Second, Shortfall, TaskResult, TaskUsage, TimerInterrupts,
+    LoadResult, MachineRates, Measurement, MessageFindings, OfDirt, Outlier, PlaybackFindings,
+    ProbeCost, ScopeColumn, Second, Shortfall, SoundFindings, TaskResult, TaskUsage,
+    TimerInterrupts,
 };
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -24,10 +26,31 @@ use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_model::traced::{HandedOver, RecordingAccount, TracedData, TracedStretch, TracedTask};
 use tactus_record::file::to_bytes;
 use tactus_record::simulate::{Plan as Simulated, simulate};
-use tactus_store::Store;
+use tactus_store::{Location, Store};
 
 /// 2026-11-21 11:33:55 in UTC.
 pub const CREATED: Instant<Realtime> = Instant::from_nanos(1_795_260_835_000_000_000);
+
+/// The environment variable with the socket directory of a server on which [`empty_store`] creates
+/// its stores.
+pub const SERVER: &str = "TACTUS_TEST_SERVER";
+
+/// An empty store of its own: in memory, or on the server that a test has started for the others.
+pub fn empty_store() -> Store {
+    static CREATED: AtomicU32 = AtomicU32::new(0);
+    let Ok(socket) = std::env::var(SERVER) else { return Store::open_in_memory().unwrap() };
+    let mut server = postgres::Config::new();
+    server.host_path(&socket).user("tactus").dbname("postgres");
+    let name = format!("store{}", CREATED.fetch_add(1, Ordering::Relaxed));
+    let mut client = server.connect(postgres::NoTls).unwrap();
+    client.execute(&format!("CREATE DATABASE {name}"), &[]).unwrap();
+    at(&format!("postgresql://tactus@/{name}?host={socket}")).open().unwrap()
+}
+
+/// The location that a person names.
+pub fn at(name: &str) -> Location {
+    Location::named(name.as_ref(), None).unwrap()
+}
 
 /// A plan of two cells in `rounds` rounds.
 pub fn plan(rounds: u32) -> Plan {
@@ -332,6 +355,14 @@ fn task_result(
             receiver: histogram([some(random)].into_iter()),
             handed_over_late: random.below(9),
             written: None,
+        })),
+        playback: Some(Box::new(PlaybackFindings {
+            frame_times: histogram([some(random)].into_iter()),
+            drawing: histogram([some(random)].into_iter()),
+            decoder_cpu: some(random),
+            player_cpu: some(random),
+            display_cpu: some(random),
+            sound: Some(SoundFindings { played: random.below(99), cut: random.below(9) }),
         })),
     }
 }

@@ -7,7 +7,7 @@ use tactus_model::time::Nanos;
 use tactus_store::{FORMAT_VERSION, FileRun, Store, StoreError};
 
 use crate::common::{
-    CREATED, Size, facts, failure, foreign_run, measurement, plan, some_run, turn,
+    CREATED, Size, empty_store, facts, failure, foreign_run, measurement, plan, some_run, turn,
 };
 
 /// A finished run of two measurements, one of them without samples, and a failure.
@@ -27,15 +27,15 @@ pub fn exported(store: &Store, run: &RunId, with_samples: bool) -> Vec<u8> {
 
 /// An exported run as a JSON value that a test can change.
 pub fn document() -> Value {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = finished_run(&mut store);
     serde_json::from_slice(&exported(&store, &run, true)).unwrap()
 }
 
 #[test]
 fn a_run_is_the_same_in_another_store() {
-    let mut here = Store::open_in_memory().unwrap();
-    let mut there = Store::open_in_memory().unwrap();
+    let mut here = empty_store();
+    let mut there = empty_store();
     let run = finished_run(&mut here);
     let json = exported(&here, &run, true);
     assert_eq!(there.import(&json[..]).unwrap(), run);
@@ -53,8 +53,7 @@ fn a_run_is_the_same_in_another_store() {
 
 #[test]
 fn a_run_of_another_program_is_stored_with_its_origin() {
-    let (mut here, mut there) =
-        (Store::open_in_memory().unwrap(), Store::open_in_memory().unwrap());
+    let (mut here, mut there) = (empty_store(), empty_store());
     let foreign = foreign_run();
     let id = here.add(foreign.clone()).unwrap();
     assert_eq!(id.as_str(), "cyclictest-20261121-113355");
@@ -76,8 +75,8 @@ fn a_run_of_another_program_is_stored_with_its_origin() {
 
 #[test]
 fn samples_may_be_omitted() {
-    let mut here = Store::open_in_memory().unwrap();
-    let mut there = Store::open_in_memory().unwrap();
+    let mut here = empty_store();
+    let mut there = empty_store();
     let run = finished_run(&mut here);
     let json = exported(&here, &run, false);
     assert!(!String::from_utf8(json.clone()).unwrap().contains("samples"));
@@ -89,8 +88,8 @@ fn samples_may_be_omitted() {
 
 #[test]
 fn an_imported_run_did_not_begin_on_this_machine() {
-    let mut store = Store::open_in_memory().unwrap();
-    let mut other = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
+    let mut other = empty_store();
     let here = MachineFacts { machine_id: Some("here".to_owned()), ..facts() };
     let to_continue = |store: &Store, text| store.find_to_continue(text, Some("here"));
     let ours = store.create_run(&plan(1), &here, "0.1.0", CREATED, None).unwrap();
@@ -121,7 +120,7 @@ fn an_imported_run_did_not_begin_on_this_machine() {
 
 #[test]
 fn the_same_run_is_not_imported_twice() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = finished_run(&mut store);
     for with_samples in [true, false] {
         let error = store.import(&exported(&store, &run, with_samples)[..]).unwrap_err();
@@ -132,8 +131,8 @@ fn the_same_run_is_not_imported_twice() {
 
 #[test]
 fn another_run_of_the_same_name_gets_an_unused_name() {
-    let mut here = Store::open_in_memory().unwrap();
-    let mut there = Store::open_in_memory().unwrap();
+    let mut here = empty_store();
+    let mut there = empty_store();
     let run = finished_run(&mut here);
     let other = there.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     assert_eq!(run, other);
@@ -150,7 +149,7 @@ fn sorted_keys_are_accepted() {
     // JSON values keep their keys sorted, like `jq --sort-keys`.
     let json = serde_json::to_vec_pretty(&document()).unwrap();
     assert!(json.starts_with(b"{\n  \"failures\""));
-    Store::open_in_memory().unwrap().import(&json[..]).unwrap();
+    empty_store().import(&json[..]).unwrap();
 }
 
 #[test]
@@ -158,7 +157,7 @@ fn facts_missing_in_an_older_version_are_unknown() {
     let mut document = document();
     let facts = document["header"]["facts_before"].as_object_mut().unwrap();
     facts.retain(|name, _| name == "taken");
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = store.import(document.to_string().as_bytes()).unwrap();
     assert_eq!(store.header(&run).unwrap().facts_before, MachineFacts::unknown(CREATED));
 }
@@ -166,7 +165,7 @@ fn facts_missing_in_an_older_version_are_unknown() {
 /// Development versions before 0.1 wrote the keys `mend` and `processor`.
 #[test]
 fn an_export_with_old_keys_is_accepted() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = finished_run(&mut store);
     let json = String::from_utf8(exported(&store, &run, true)).unwrap();
     let mut old = json.clone();
@@ -174,7 +173,7 @@ fn an_export_with_old_keys_is_accepted() {
         assert!(old.contains(key), "{key}");
         old = old.replace(key, old_key);
     }
-    let mut there = Store::open_in_memory().unwrap();
+    let mut there = empty_store();
     there.import(old.as_bytes()).unwrap();
     assert_eq!(there.load(&run).unwrap(), store.load(&run).unwrap());
     assert_eq!(exported(&there, &run, true), json.as_bytes(), "an export has the new key");
@@ -184,7 +183,7 @@ fn an_export_with_old_keys_is_accepted() {
 fn check_refused(expected: &str, alter: impl FnOnce(&mut Value)) -> StoreError {
     let mut document = document();
     alter(&mut document);
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let document = document.to_string();
     let error = store.import(document.as_bytes()).unwrap_err();
     assert!(error.to_string().contains(expected), "{error}\n  does not say: {expected}");
@@ -231,7 +230,7 @@ fn an_invalid_export_is_rejected() {
         document["header"]["created"] = json!(u64::MAX);
     });
     for text in ["", "[]", "{}", "null", "{\"format\":\"tactus-run\"", "\u{fffd}"] {
-        let error = Store::open_in_memory().unwrap().import(text.as_bytes()).unwrap_err();
+        let error = empty_store().import(text.as_bytes()).unwrap_err();
         assert!(matches!(error, StoreError::NotAnExport { .. }), "{text}: {error}");
     }
 }
@@ -312,7 +311,7 @@ impl std::io::Write for Broken {
 
 #[test]
 fn an_error_of_the_reader_or_writer_is_reported() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = finished_run(&mut store);
     for limit in [0, 10_000] {
         let error = store.export(&run, Broken(limit), true).unwrap_err();
@@ -324,8 +323,8 @@ fn an_error_of_the_reader_or_writer_is_reported() {
 
 #[test]
 fn fractions_keep_their_last_digit() {
-    let mut here = Store::open_in_memory().unwrap();
-    let mut there = Store::open_in_memory().unwrap();
+    let mut here = empty_store();
+    let mut there = empty_store();
     let run = here.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (mut result, _) = measurement(turn(0, 0), 1, Size::SMALL);
     // Fractions for which a fast decimal parser gets the last binary digit wrong.
@@ -344,12 +343,12 @@ fn fractions_keep_their_last_digit() {
 
 #[test]
 fn a_run_is_the_same_straight_from_its_file_as_through_a_store() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let id = finished_run(&mut store);
     for with_samples in [true, false] {
         let json = exported(&store, &id, with_samples);
         let read = FileRun::read(&json[..]).unwrap();
-        let mut there = Store::open_in_memory().unwrap();
+        let mut there = empty_store();
         there.import(&json[..]).unwrap();
         assert_eq!(read.run, there.load(&id).unwrap());
         for turn in read.run.measurements.iter().map(|measurement| measurement.turn) {

@@ -9,3 +9,5 @@ mod mutation;
 mod reading;
 mod runs;
 mod schema;
+mod server;
+mod writers;

@@ -5,11 +5,13 @@ use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::{Instant, Nanos};
 use tactus_store::{Store, StoreError};
 
-use crate::common::{CREATED, Size, facts, failure, measurement, plan, some_run, turn};
+use crate::common::{
+    CREATED, Size, empty_store, facts, failure, measurement, plan, some_run, turn,
+};
 
 #[test]
 fn a_run_round_trips() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED, None).unwrap();
     assert_eq!(run.as_str(), "papers-two-20261121-113355");
     let taken = [turn(0, 1), turn(0, 0), turn(1, 0)];
@@ -46,7 +48,7 @@ fn a_run_round_trips() {
 
 #[test]
 fn runs_of_the_same_second_get_different_names() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let names: Vec<RunId> = (0..3).map(|_| some_run(&mut store)).collect();
     let expected = ["", "-2", "-3"].map(|end| format!("papers-two-20261121-113355{end}"));
     assert_eq!(names, expected.map(RunId::new));
@@ -54,7 +56,7 @@ fn runs_of_the_same_second_get_different_names() {
 
 #[test]
 fn the_list_shows_the_progress_of_each_run() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     assert_eq!(store.list().unwrap(), []);
     let run = some_run(&mut store);
     let later = CREATED + Nanos::from_secs(1);
@@ -75,7 +77,7 @@ fn the_list_shows_the_progress_of_each_run() {
 
 #[test]
 fn a_complete_run_cannot_be_changed() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = some_run(&mut store);
     store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
     let before = store.load(&run).unwrap();
@@ -93,7 +95,7 @@ fn a_complete_run_cannot_be_changed() {
 
 #[test]
 fn an_interrupted_run_continues_and_retries_its_failures() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = some_run(&mut store);
     store.finish_run(&run, RunStatus::Interrupted, &facts()).unwrap();
     let mut again = failure(turn(1, 0));
@@ -109,7 +111,7 @@ fn an_interrupted_run_continues_and_retries_its_failures() {
 
 #[test]
 fn a_turn_is_stored_once_and_only_if_planned() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = some_run(&mut store);
     let mut refused = |turn| {
         let (measurement, samples) = measurement(turn, 3, Size::SMALL);
@@ -127,7 +129,7 @@ fn a_turn_is_stored_once_and_only_if_planned() {
 
 /// Changes a measurement that balances, and checks that it is rejected for that change.
 fn check_unbalanced(expected: &str, alter: impl FnOnce(&mut Measurement)) {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (mut measurement, samples) = measurement(turn(0, 0), 4, Size::SMALL);
     alter(&mut measurement);
@@ -169,7 +171,7 @@ fn an_unbalanced_result_is_not_stored() {
 
 #[test]
 fn samples_of_a_task_are_complete_or_absent() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (measurement, mut samples) = measurement(turn(0, 0), 5, Size::SMALL);
     samples.pop();
@@ -225,7 +227,7 @@ fn a_typical_measurement_takes_little_space_besides_its_samples() {
 
 #[test]
 fn an_unknown_run_is_rejected_by_every_operation() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let unknown = RunId::new("papers-two-20261121-113356");
     assert!(matches!(store.load(&unknown), Err(StoreError::NoRuns)));
     some_run(&mut store);
@@ -241,7 +243,7 @@ fn an_unknown_run_is_rejected_by_every_operation() {
 
 #[test]
 fn a_start_time_beyond_the_range_of_the_tables_is_rejected() {
-    let mut store = Store::open_in_memory().unwrap();
+    let mut store = empty_store();
     let moment = Instant::from_nanos(u64::MAX);
     let error = store.create_run(&plan(1), &facts(), "0.1.0", moment, None).unwrap_err();
     assert!(matches!(error, StoreError::Unkeepable { .. }), "{error}");

@@ -150,7 +150,7 @@ fn an_exported_run_conforms_to_the_schema() {
 
 #[test]
 fn a_run_of_another_program_conforms_to_the_schema() {
-    let mut store = tactus_store::Store::open_in_memory().unwrap();
+    let mut store = crate::common::empty_store();
     let run = store.add(crate::common::foreign_run()).unwrap();
     let mut exported = Vec::new();
     store.export(&run, &mut exported, false).unwrap();
@@ -165,7 +165,7 @@ fn a_run_with_added_rounds_conforms_to_the_schema() {
     use tactus_model::until::Until;
     let until = Until { aim: "p99.9:5%".parse().unwrap(), limit: Until::LIMIT };
     let planned = Plan { until: Some(until), ..crate::common::plan(3) };
-    let mut store = tactus_store::Store::open_in_memory().unwrap();
+    let mut store = crate::common::empty_store();
     let facts = crate::common::facts();
     let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
     assert_eq!(store.add_round(&run).unwrap(), Plan { rounds: 4, ..planned.clone() });
@@ -187,7 +187,7 @@ fn a_run_of_guests_conforms_to_the_schema() {
     use tactus_model::experiment::{Experiment, Overrides};
     let text = "guest-time = \"exact:500\"\n[settings]\nkernel = \"debian:preempt=none\"";
     let planned = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
-    let mut store = tactus_store::Store::open_in_memory().unwrap();
+    let mut store = crate::common::empty_store();
     let facts = crate::common::facts();
     let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
     let (measurement, samples) = crate::common::measured_in_guest(crate::common::turn(0, 0));
@@ -195,7 +195,7 @@ fn a_run_of_guests_conforms_to_the_schema() {
     assert_eq!(store.load(&run).unwrap().measurements, std::slice::from_ref(&measurement));
     let mut exported = Vec::new();
     store.export(&run, &mut exported, true).unwrap();
-    let mut elsewhere = tactus_store::Store::open_in_memory().unwrap();
+    let mut elsewhere = crate::common::empty_store();
     let imported = elsewhere.import(&exported[..]).unwrap();
     let imported = elsewhere.load(&imported).unwrap();
     assert_eq!(imported.measurements, [measurement], "the data about the guest is preserved");
@@ -217,7 +217,7 @@ fn plans_of_every_kind_of_probe_conform_to_the_schema() {
         let clock = if *kind == ProbeKind::Midi { "monotonic" } else { "realtime" };
         let text = format!("[settings]\nprobe = \"{kind}\"\nclock = \"{clock}\"");
         let planned = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
-        let mut store = tactus_store::Store::open_in_memory().unwrap();
+        let mut store = crate::common::empty_store();
         let facts = crate::common::facts();
         let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
         let mut exported = Vec::new();
@@ -266,6 +266,10 @@ fn the_schema_has_the_same_choices_as_the_types() {
     check(
         &words("probe/properties/partner_cpu"),
         cost::PartnerCpu::ALL.iter().map(|place| place.word()).collect(),
+    );
+    check(
+        &words("probe/properties/player"),
+        tactus_model::frames::PlayerKind::ALL.iter().map(|player| player.word()).collect(),
     );
     check(&words("probe/properties/way"), cost::Way::ALL.iter().map(|way| way.word()).collect());
     check(

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tactus_app::kernel_gate::{self, KernelGate};
+use tactus_app::measure::GuestSettings;
 use tactus_app::runs::Runs;
 use tactus_app::{Error, ErrorKind, Places, files};
 use tactus_judge::gate::GateReport;
@@ -19,7 +20,7 @@ use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
 use crate::error::{CommandError, CommandResult};
-use crate::guest_options::speed;
+use crate::guest_options::{JobsOption, speed};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::percentage::false_alarms;
@@ -47,6 +48,7 @@ use crate::values::{positive, seed, whole};
          debian-rt@VERSION, installed, or a file",
     )
 }))]
+#[command(mut_arg("jobs", |arg| arg.conflicts_with("judged")))]
 pub(crate) struct LabGateArguments {
     /// Experiment to measure under both kernels: a file, or the name of a shipped experiment
     #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
@@ -90,6 +92,8 @@ pub(crate) struct LabGateArguments {
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
     #[arg(long, value_name = "DURATION", conflicts_with = "judged", value_parser = positive)]
     guest_limit: Option<Nanos>,
+    #[command(flatten)]
+    jobs: JobsOption,
     /// Judge this run of an earlier gate again, without measuring
     #[arg(long = "run", id = "judged", value_name = "RUN")]
     judged: Option<Address>,
@@ -148,11 +152,15 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             }
             let (mut store, mut listener) =
                 (places.open_store()?, RunListener::new(false, arguments.quietness));
-            let limit = arguments.guest_limit;
+            let guests = GuestSettings {
+                limit: arguments.guest_limit,
+                jobs: arguments.jobs.jobs(),
+                ..GuestSettings::default()
+            };
             if arguments.bisect {
                 kernel_gate::check_baseline(places, &plan, &listener)?;
             }
-            let measured = kernel_gate::measure(places, &mut store, &plan, limit, &mut listener);
+            let measured = kernel_gate::measure(places, &mut store, &plan, &guests, &mut listener);
             match measured.map_err(CommandError::from) {
                 Err(error) if arguments.bisect => return Err(error.skips_commit()),
                 measured => measured?,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tactus_app::Places;
 use tactus_app::kernels::{Background, in_background, yield_to_all};
 use tactus_kernels::{Kernel, KnownKernel};
-use tactus_model::kernel::GuestKernel;
+use tactus_model::kernel::{Architecture, GuestKernel};
 
 use crate::building::Building;
 use crate::error::CommandResult;
@@ -49,6 +49,7 @@ pub(crate) struct KernelsArguments {
 #[derive(Serialize)]
 struct FoundKernel<'a> {
     name: String,
+    architecture: Architecture,
     release: Option<&'a str>,
     sha256: &'a str,
     path: &'a std::path::Path,
@@ -107,11 +108,12 @@ fn list(kernels: &[KnownKernel], json: bool) -> CommandResult {
 }
 
 fn describe(wanted: &GuestKernel, kernel: &Kernel, json: bool) -> CommandResult {
-    let Kernel { path, release, sha256, config } = kernel;
+    let Kernel { path, architecture, release, sha256, config } = kernel;
     let release = release.as_deref();
     if json {
         write_line(&FoundKernel {
             name: wanted.to_string(),
+            architecture: *architecture,
             release,
             sha256,
             path,
@@ -121,6 +123,10 @@ fn describe(wanted: &GuestKernel, kernel: &Kernel, json: bool) -> CommandResult 
     }
     let mut out = stdout();
     let release = release.unwrap_or("of an unknown release");
-    writeln!(out, "{wanted}: Linux {release}\n  {}\n  sha256 {sha256}", path.display())?;
+    writeln!(
+        out,
+        "{wanted}: Linux {release} for {architecture}\n  {}\n  sha256 {sha256}",
+        path.display()
+    )?;
     Ok(())
 }

@@ -6,16 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tactus_gallery::Closer;
 use tactus_player::{Command, Remote};
 
-use crate::signals::on_interrupt;
+use crate::signals::{code_of, on_interrupt};
 
 /// Sends commands, from any thread.
 #[derive(Clone, Default)]
-pub(super) struct Commands(Arc<Mutex<Target>>);
+pub(crate) struct Commands(Arc<Mutex<Target>>);
 
 #[derive(Default)]
 struct Target {
+    /// Whether a signal came.
+    is_over: bool,
     player: Option<Remote>,
     window: Option<Closer>,
+    /// What is left behind otherwise.
+    cleanup: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Commands {
@@ -23,20 +27,36 @@ impl Commands {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Ends the player and the window at a signal.
-    pub(super) fn obey_signals(&self) -> io::Result<()> {
+    /// Ends the player and the window at a signal. Before there is one, ends the program: a display, a
+    /// sound server or ffprobe may not answer.
+    pub(crate) fn obey_signals(&self) -> io::Result<()> {
         let commands = self.clone();
-        on_interrupt(move |_| {
+        on_interrupt(move |request| {
             commands.with(|target| {
+                target.is_over = true;
+                if target.player.is_none() && target.window.is_none() {
+                    target.cleanup.take().into_iter().for_each(|clean_up| clean_up());
+                    std::process::exit(code_of(request.signal).into());
+                }
                 target.window.iter().for_each(Closer::close);
                 target.player.iter().for_each(|player| player.send(Command::Quit));
             });
         })
     }
 
-    /// From now on, a player plays.
+    /// What a signal does before it ends the program.
+    pub(crate) fn before_exit(&self, clean_up: impl FnOnce() + Send + 'static) {
+        self.with(|target| target.cleanup = Some(Box::new(clean_up)));
+    }
+
+    /// From now on, a player plays. It ends at once if a signal came before.
     pub(super) fn go_to(&self, player: Remote) {
-        self.with(|target| target.player = Some(player));
+        self.with(|target| {
+            if target.is_over {
+                player.send(Command::Quit);
+            }
+            target.player = Some(player);
+        });
     }
 
     /// The player has ended.

@@ -7,11 +7,14 @@ use tactus_gallery::{Gallery, GalleryError};
 
 use super::commands::Commands;
 use super::keys::Keys;
-use super::{HowArguments, clip, play_by};
+use super::{HowArguments, clip, play_one};
 use crate::error::{CommandError, CommandResult};
 use crate::terminal::say;
 
 pub(super) fn run(folder: &Path, how: &HowArguments) -> CommandResult {
+    if how.explain {
+        return Err(CommandError::usage("--explain explains clips: name one, not a folder"));
+    }
     let mut gallery = Gallery::open(folder, how.only_display()?).map_err(failed)?;
     let commands = Commands::default();
     commands.obey_signals()?;
@@ -19,7 +22,7 @@ pub(super) fn run(folder: &Path, how: &HowArguments) -> CommandResult {
     let _keys = Keys::attend(commands.clone());
     while let Some(path) = gallery.choose().map_err(failed)? {
         // A clip that cannot be played ends neither the window nor the command.
-        match clip(&path).and_then(|clip| play_by(&commands, vec![clip], how)) {
+        match clip(&path).and_then(|clip| play_one(&commands, vec![clip], how)) {
             Ok(()) => {}
             Err(CommandError::Failed(error)) if error.kind() != ErrorKind::OutputClosed => {
                 say!("{}: {error}", path.display());

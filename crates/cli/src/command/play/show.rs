@@ -1,16 +1,18 @@
 //! What a person or a program sees of a player.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tactus_delivery::item::Moment;
+use tactus_explain::jobs::{JobExplanation, LateJob};
 use tactus_model::format;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, Speed, Summary};
-use tactus_player::event::SoundCounts;
-use tactus_player::{Event, FrameReceipt, Progress, SoundInfo, Spec, WindowInfo};
+use tactus_player::event::{Granted, SoundCounts};
+use tactus_player::{Event, FrameReceipt, Preparation, Progress, SoundInfo, Spec, WindowInfo};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
@@ -20,19 +22,42 @@ use crate::terminal::{say, shortfall_text, stdout};
 /// A line of JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Line<'a> {
+pub(super) enum Line<'a> {
     Opened(&'a WindowInfo),
-    Started { at: Moment, media: MediaTime, speed: Speed, sound: Option<&'a SoundInfo> },
-    Paused { media: MediaTime },
+    Prepared(&'a Preparation),
+    Started {
+        at: Moment,
+        media: MediaTime,
+        speed: Speed,
+        sound: Option<&'a SoundInfo>,
+    },
+    Paused {
+        media: MediaTime,
+    },
     Frame(&'a FrameReceipt),
     Note(String),
     Shortfall(&'a Shortfall),
-    Ended { clips: &'a [Summary], sound: Option<SoundCounts> },
+    Ended {
+        clips: &'a [Summary],
+        sound: Option<SoundCounts>,
+        decoder_cpu: Nanos,
+    },
+    /// A frame that was late, as a job.
+    Late(&'a LateJob),
+    /// The frames of a clip, as jobs of the thread that shows them.
+    Explained(&'a JobExplanation),
+    /// The files of the explanation, and how many events were lost.
+    Explanation {
+        recording: Option<&'a Path>,
+        page: Option<&'a Path>,
+        lost: u64,
+    },
 }
 
 /// Shows events.
 pub(super) struct Show {
     bar: ProgressBar,
+    quietness: Quietness,
     json: bool,
     /// The names of the clips.
     names: Vec<String>,
@@ -50,7 +75,12 @@ impl Show {
         let bar = ProgressBar::with_draw_target(None, quietness.target()).with_style(style);
         let names = spec.tracks.iter().map(|track| track.clip.path.display().to_string()).collect();
         let (windows, sound, ended) = (Vec::new(), None, None);
-        Self { bar, json, names, windows, sound, written: Ok(()), ended }
+        Self { bar, quietness, json, names, windows, sound, written: Ok(()), ended }
+    }
+
+    /// The bar that shows progress.
+    pub(super) fn bar(&self) -> ProgressBar {
+        self.bar.clone()
     }
 
     pub(super) fn event(&mut self, event: Event) {
@@ -69,15 +99,25 @@ impl Show {
                 self.line(&Line::Opened(&info));
                 self.windows.push(info);
             }
+            Event::Prepared(preparation) => {
+                self.line(&Line::Prepared(&preparation));
+                if let Some(granted) = preparation.reserve {
+                    let Granted { capacity, rung } = granted;
+                    let clip = preparation.clip + 1;
+                    self.quietness.note(format_args!(
+                        "clip {clip} has a reserve of {capacity} by rung {rung}"
+                    ));
+                }
+            }
             Event::Started { at, media, speed, sound } => {
                 self.line(&Line::Started { at, media, speed, sound: sound.as_ref() });
                 self.sound = sound;
             }
             Event::Paused { media } => self.line(&Line::Paused { media }),
             Event::Frame(receipt) => self.line(&Line::Frame(&receipt)),
-            Event::Ended { summaries, sound } => {
+            Event::Ended { summaries, sound, decoder_cpu } => {
                 self.bar.finish_and_clear();
-                self.line(&Line::Ended { clips: &summaries, sound });
+                self.line(&Line::Ended { clips: &summaries, sound, decoder_cpu });
                 self.ended = Some((summaries, sound));
             }
         }
@@ -141,12 +181,20 @@ fn clip_text(name: &str, window: &WindowInfo, summary: &Summary) -> String {
     let way = transport.word();
     let why = why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
     let late = |late| format::latency_or_nothing(late);
+    let if_any = |count, text: String| if count == 0 { String::new() } else { text };
+    let missing = if_any(summary.missing, format!("{} missing, ", format::count(summary.missing)));
+    let early = format!(
+        "{} early by at most {}, ",
+        format::count(summary.early),
+        format::latency(summary.early_max_ns)
+    );
     format!(
-        "{name} on {display} ({width}x{height}, depth {depth}, {way}{why}): {}, {} dropped, {} \
-         repeated; late p50 {}, p99 {}, max {}; slip {}",
+        "{name} on {display} ({width}x{height}, depth {depth}, {way}{why}): {}, {} dropped, {missing}{} \
+         repeated; {}late p50 {}, p99 {}, max {}; slip {}",
         format::counted(summary.shown, "frame"),
         format::count(summary.dropped),
         format::count(summary.repeated),
+        if_any(summary.early, early),
         late(summary.late_p50_ns),
         late(summary.late_p99_ns),
         late(summary.late_max_ns),
@@ -158,8 +206,12 @@ fn sound_text(sound: &SoundInfo, counts: &SoundCounts) -> String {
     let SoundInfo { client, rate, cycle, .. } = sound;
     let (xruns, jumps) =
         (format::counted(counts.xruns, "xrun"), format::counted(counts.jumps, "jump"));
+    let missing = match counts.missing {
+        0 => String::new(),
+        missing => format!(", {} missing", format::count(missing)),
+    };
     format!(
-        "sound by {client} ({rate} Hz, cycles of {cycle} frames): {} played, {} cut; {xruns}, {jumps}",
+        "sound by {client} ({rate} Hz, cycles of {cycle} frames): {} played, {} cut{missing}; {xruns}, {jumps}",
         format::counted(counts.played, "frame"),
         format::count(counts.cut),
     )
@@ -167,7 +219,8 @@ fn sound_text(sound: &SoundInfo, counts: &SoundCounts) -> String {
 
 /// A signed time in milliseconds.
 fn millis(nanos: i64) -> String {
-    format!("{:+.1} ms", nanos as f64 / 1e6)
+    // Adding zero makes a rounded -0.0 positive.
+    format!("{:+.1} ms", (nanos as f64 / 1e5).round() / 10.0 + 0.0)
 }
 
 /// A time in a clip: `1:02:03`, `2:03`.
@@ -203,7 +256,7 @@ mod tests {
         let text = progress_text(&progress).replace('\u{2009}', " ");
         assert_eq!(
             text,
-            "0:12 / 1:00:30, 17\u{202f}s left; slip -0.0 ms, 3 dropped, late p99 812\u{202f}µs"
+            "0:12 / 1:00:30, 17\u{202f}s left; slip +0.0 ms, 3 dropped, late p99 812\u{202f}µs"
         );
         (progress.left, progress.is_paused) = (None, true);
         progress.speed = "1.5".parse().unwrap();

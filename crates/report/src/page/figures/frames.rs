@@ -1,7 +1,7 @@
 //! The drawings of players: desired and achieved rates, and frames over ticks.
 
 use num_rational::Ratio;
-use tactus_model::frames::{FramesProbe, Rate, Tick, TickShift};
+use tactus_model::frames::{FramesProbe, PlayerKind, Rate, Tick, TickShift};
 use tactus_model::label::differing_settings;
 use tactus_stats::frames::{FrameModel, SkippedShifts, expected};
 
@@ -26,8 +26,8 @@ pub(super) fn figures(results: &[&CellResult<'_>]) -> Vec<Figure> {
     let rates = Figure {
         title: "Frames per second, desired and achieved",
         about: "A player shows no frame early and skips a frame that is late by more than half its slot \
-            (Etsion 2003, Figure 1). Lines are the closed form; dots are measured, on timers rounded to ticks \
-            or on this kernel's own timers."
+            (Etsion 2003, Figure 1), or shows the latest frame that is due. Lines are the closed form; dots are \
+            measured, on timers rounded to ticks or on this kernel's own timers."
             .to_owned(),
         panels: rates(&players),
         folded: Vec::new(),
@@ -115,7 +115,9 @@ fn of_tick(
 
 fn patterns(players: &[(&CellResult<'_>, &FramesProbe)]) -> Vec<String> {
     let mut drawn: Vec<(FrameModel, Rate, Rate, Ratio<u64>)> = Vec::new();
-    for (_, probe) in players {
+    // The other rule loses frames only if a slot has no tick.
+    let of_the_paper = players.iter().filter(|(_, probe)| probe.player == PlayerKind::HalfSlot);
+    for (_, probe) in of_the_paper {
         let Tick::Every(ticks) = probe.tick else { continue };
         let model = FrameModel::new(probe.frame_rate, ticks);
         let few = (2..=FRAMES_DRAWN).contains(&model.pattern_frames());

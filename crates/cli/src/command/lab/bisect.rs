@@ -1,0 +1,256 @@
+//! `tactus lab bisect`: the first commit of a kernel's tree that is worse.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use tactus_app::Places;
+use tactus_app::bisect::{
+    self, BisectEvent, Bisected, Commit, GateTrial, GateTrialSettings, Question, Verdict,
+};
+use tactus_app::kernel_gate::{self, KernelGate};
+use tactus_app::runs::Runs;
+use tactus_judge::kernels::{Allowance, GateOptions};
+use tactus_kernels::Recipe;
+use tactus_model::address::Address;
+use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::guest::GuestTime;
+use tactus_model::time::Nanos;
+use tactus_report::format;
+
+use crate::error::{CommandError, CommandResult};
+use crate::guest_options::speed;
+use crate::json_lines::write_line;
+use crate::listener::RunListener;
+use crate::percentage::false_alarms;
+use crate::quietness::Quietness;
+use crate::setting_options::SettingOptions;
+use crate::terminal::{stdout, table_options};
+use crate::values::{positive, seed, whole};
+
+/// Find the first commit of a kernel's tree that is worse than a good commit.
+///
+/// git bisect chooses the commits. Each is built and compared with the kernel of the good commit as
+/// by `tactus lab gate`, in deterministic (instruction-counted) time. Commits that do not build or
+/// boot are skipped. It works in a worktree of its own; the same command continues an interrupted
+/// bisection. docs/kernel-ci.md says how long it takes.
+///
+/// Without --build, Linux's own build makes a kernel for amd64, with --config or with the
+/// configuration of built kernels.
+///
+/// Example: tactus lab bisect --tree linux --good v6.12 --bad HEAD --load syscall --paths-only --seeds 6
+#[derive(Args)]
+#[command(mut_arg("kernel", |arg| arg.hide(true)))]
+pub(crate) struct LabBisectArguments {
+    /// Experiment to measure: a file, or the name of a shipped experiment
+    #[arg(value_name = "EXPERIMENT", default_value = "gate")]
+    experiment: String,
+    /// Tree of kernel sources, in a git repository
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
+    tree: PathBuf,
+    /// Commit whose kernel is good: the baseline of all comparisons
+    #[arg(long, value_name = "REVISION")]
+    good: String,
+    /// Later commit whose kernel is worse; it is tried first
+    #[arg(long, value_name = "REVISION", default_value = "HEAD")]
+    bad: String,
+    /// Kernel configuration, a complete .config; new options get their defaults
+    #[arg(long, value_name = "FILE", conflicts_with = "build")]
+    config: Option<PathBuf>,
+    /// Shell command that builds a kernel in the tree, in place of Linux's own build
+    #[arg(long, value_name = "COMMAND", requires = "built_image")]
+    build: Option<String>,
+    /// Image that the command of --build writes, relative to the tree
+    #[arg(long, value_name = "FILE", requires = "build")]
+    built_image: Option<PathBuf>,
+    /// Parameters of the kernels' command lines, e.g. preempt=none,threadirqs
+    #[arg(long, value_name = "PARAMETERS")]
+    parameters: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions,
+    /// Number of seeds for each cell [default: that of the experiment, or 10]
+    #[arg(long, value_name = "N", value_parser = whole(1..=Plan::MAX_ROUNDS))]
+    seeds: Option<u32>,
+    /// Seed from which all other seeds are derived
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed)]
+    seed: u64,
+    /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1000_u32))]
+    mips: Option<u32>,
+    /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
+    #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
+    allow: Allowance,
+    /// Chance of a false alarm for each commit; at most 50%
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
+    false_alarms: f64,
+    /// Judge path lengths only, not tails: fewer figures need fewer seeds
+    #[arg(long)]
+    paths_only: bool,
+    /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
+    guest_limit: Option<Nanos>,
+    /// Print events and the result as JSON, one object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
+}
+
+/// The result, for `--json`.
+#[derive(Serialize)]
+struct BisectOutcome<'a> {
+    event: &'static str,
+    #[serde(flatten)]
+    bisected: &'a Bisected,
+}
+
+pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandResult {
+    if arguments.settings.0.values("kernel").is_some() {
+        return Err(CommandError::usage(
+            "a bisection measures the kernels of its commits; leave out `--kernel`",
+        ));
+    }
+    let settings = arguments.trial_settings()?;
+    let question = Question {
+        tree: arguments.tree.clone(),
+        good: arguments.good.clone(),
+        bad: arguments.bad.clone(),
+        directory: places.bisections()?,
+        conditions: settings.conditions()?,
+    };
+    let good = bisect::resolve(&question)?.id;
+    let mut store = places.open_store()?;
+    let mut listener = RunListener::new(false, arguments.quietness);
+    let mut trial =
+        GateTrial { places, settings: &settings, good, store: &mut store, listener: &mut listener };
+    let (json, quietness) = (arguments.json, arguments.quietness);
+    let mut written = Ok(());
+    let bisected = bisect::bisect(
+        &question,
+        &mut |commit, worktree, directory| trial.attempt(commit, worktree, directory),
+        &mut |event| {
+            if json && written.is_ok() {
+                written = write_line(event);
+            }
+            quietness.note(format_args!("{}", text(event)));
+        },
+    )?;
+    written?;
+    if json {
+        return Ok(write_line(&BisectOutcome { event: "bisected", bisected: &bisected })?);
+    }
+    conclude(&bisected, &settings.options, places)
+}
+
+impl LabBisectArguments {
+    fn trial_settings(&self) -> CommandResult<GateTrialSettings> {
+        let recipe = match (&self.build, &self.built_image) {
+            (Some(command), Some(image)) => {
+                Recipe::Command { command: command.clone(), image: image.clone() }
+            }
+            _ => {
+                let read = |file: &PathBuf| {
+                    fs::read(file).map_err(|error| {
+                        CommandError::usage(format!("cannot read {}: {error}", file.display()))
+                    })
+                };
+                Recipe::Linux { configuration: self.config.as_ref().map(read).transpose()? }
+            }
+        };
+        let speed = self.mips.map(speed).transpose()?;
+        Ok(GateTrialSettings {
+            recipe,
+            parameters: self.parameters.clone(),
+            experiment: self.experiment.clone(),
+            overrides: Overrides {
+                settings: self.settings.0.clone(),
+                rounds: self.seeds,
+                seed: Some(self.seed),
+                guest_time: speed.map(GuestTime::Exact),
+                ..Overrides::default()
+            },
+            options: GateOptions {
+                allowance: self.allow,
+                false_alarms: self.false_alarms,
+                paths_only: self.paths_only,
+                refuse_any_difference: false,
+            },
+            limit: self.guest_limit,
+        })
+    }
+}
+
+fn span(seconds: u64) -> String {
+    format::span(Nanos::from_secs(seconds))
+}
+
+fn named(commit: &Commit) -> String {
+    format!("{} \"{}\"", commit.short(), commit.subject)
+}
+
+fn text(event: &BisectEvent<'_>) -> String {
+    match event {
+        BisectEvent::Begun { commits, known: 0, directory } => {
+            format!("bisecting {commits} commits in {}", directory.display())
+        }
+        BisectEvent::Begun { commits, known, directory } => format!(
+            "continuing to bisect {commits} commits in {}; verdicts known: {known}",
+            directory.display()
+        ),
+        BisectEvent::Trying { commit, number, of, seconds_left } => {
+            let left = seconds_left.map(|left| format!(", about {} left", span(left)));
+            let left = left.unwrap_or_default();
+            format!("commit {number} of about {of}{left}: {}", named(commit))
+        }
+        BisectEvent::Tried { commit, trial } => {
+            let run = trial.run.as_deref().map(|run| format!(" (run {run})")).unwrap_or_default();
+            format!(
+                "{}: {}: {}{run}, {}",
+                trial.verdict.word(),
+                commit.short(),
+                trial.reason,
+                span(trial.seconds)
+            )
+        }
+    }
+}
+
+/// Prints the first bad commit, with the comparison that shows it.
+fn conclude(bisected: &Bisected, options: &GateOptions, places: &Places) -> CommandResult {
+    let mut out = stdout();
+    match bisected.first_bad.as_slice() {
+        [commit] => writeln!(out, "First bad commit: {}", named(commit))?,
+        commits => {
+            writeln!(out, "The first bad commit is one of these; the others could not be judged:")?;
+            for commit in commits {
+                writeln!(out, "  {}", named(commit))?;
+            }
+        }
+    }
+    let count = |verdict| bisected.trials.iter().filter(|trial| trial.verdict == verdict).count();
+    writeln!(
+        out,
+        "{} commits tried in {}: {} good, {} bad, {} skipped",
+        bisected.trials.len(),
+        span(bisected.trials.iter().map(|trial| trial.seconds).sum()),
+        count(Verdict::Good),
+        count(Verdict::Bad),
+        count(Verdict::Skipped)
+    )?;
+    let Some(run) = bisected.proof().and_then(|trial| trial.run.as_deref()) else {
+        return Ok(());
+    };
+    // A run that was deleted since is no failure of the bisection.
+    let address = run.parse::<Address>().unwrap_or_else(|never| match never {});
+    let runs = Runs::new(places);
+    let Ok(found) = runs.find(&address) else {
+        return Ok(());
+    };
+    let KernelGate { comparison, .. } = kernel_gate::judge(&found.into_run(), options)?;
+    let text = tactus_report::kernel_gate_text(&comparison, options, &table_options());
+    writeln!(out)?;
+    write!(out, "{text}")?;
+    Ok(())
+}
