@@ -3539,7 +3539,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__mail__subcmd__play)
-            opts="-o -q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --explain --over --output --ticks --json --quiet --color --store --help --version"
+            opts="-o -q -h -V --display --through --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --explain --over --output --ticks --json --quiet --color --store --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3549,8 +3549,12 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --through)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --transport)
-                    COMPREPLY=($(compgen -W "auto present shm socket" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto present shm socket wayland" -- "${cur}"))
                     return 0
                     ;;
                 --start)
@@ -4469,7 +4473,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__play)
-            opts="-o -q -h -V --display --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --explain --over --output --ticks --json --quiet --color --store --help --version"
+            opts="-o -q -h -V --display --through --transport --start --duration --rate --mute --sound --show-late --policy --decoders --reserve --explain --over --output --ticks --json --quiet --color --store --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4479,8 +4483,12 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --through)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --transport)
-                    COMPREPLY=($(compgen -W "auto present shm socket" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto present shm socket wayland" -- "${cur}"))
                     return 0
                     ;;
                 --start)

@@ -780,11 +780,13 @@ complete -c tactus -n "__fish_tactus_using_subcommand judge" -l json -d 'Print o
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand judge" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand play" -l display -d 'X11 display: one for all clips, or one for each, in their order [default: DISPLAY]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l display -d 'X11 display, Wayland socket, or device of the delivery server: one for all clips, or one for each, in their order [default: DISPLAY; the server\'s only device that takes frames]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l through -d 'Let the delivery server show the frames, with those of other programs: its socket [default without a value: /run/tactus/streamd.sock]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l transport -d 'Way of frames to the display' -r -f -a "auto\t'The best of the display'
 present\t'Shared memory and extension Present: the server\'s own time stamps'
 shm\t'Shared memory (MIT-SHM)'
-socket\t'The connection carries the pixels'"
+socket\t'The connection carries the pixels'
+wayland\t'A Wayland compositor, with presentation feedback; auto takes it if there is no DISPLAY'"
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l start -d 'Where to begin, in the time of the clip' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l duration -d 'How much to play, in the time of the clip [default: to the end]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l rate -d 'Speed, from 0.25 to 4; the pitch stays' -r
@@ -843,11 +845,13 @@ complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Print no progress and no notes; results, warnings and errors remain'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from send" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l display -d 'X11 display: one for all clips, or one for each, in their order [default: DISPLAY]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l display -d 'X11 display, Wayland socket, or device of the delivery server: one for all clips, or one for each, in their order [default: DISPLAY; the server\'s only device that takes frames]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l through -d 'Let the delivery server show the frames, with those of other programs: its socket [default without a value: /run/tactus/streamd.sock]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l transport -d 'Way of frames to the display' -r -f -a "auto\t'The best of the display'
 present\t'Shared memory and extension Present: the server\'s own time stamps'
 shm\t'Shared memory (MIT-SHM)'
-socket\t'The connection carries the pixels'"
+socket\t'The connection carries the pixels'
+wayland\t'A Wayland compositor, with presentation feedback; auto takes it if there is no DISPLAY'"
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l start -d 'Where to begin, in the time of the clip' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l duration -d 'How much to play, in the time of the clip [default: to the end]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l rate -d 'Speed, from 0.25 to 4; the pitch stays' -r

@@ -53,6 +53,11 @@
 #define TACTUS_BYTES 3
 
 /*
+ The device takes frames of pictures, for which this library has no memory.
+ */
+#define TACTUS_FRAME 4
+
+/*
  The device took the item.
  */
 #define TACTUS_DELIVERED 0
@@ -141,7 +146,7 @@ struct tactus_device {
    */
   char name[65];
   /*
-   What it takes: `TACTUS_MIDI`, `TACTUS_AUDIO`, `TACTUS_DMX` or `TACTUS_BYTES`.
+   What it takes: `TACTUS_MIDI`, `TACTUS_AUDIO`, `TACTUS_DMX`, `TACTUS_BYTES` or `TACTUS_FRAME`.
    */
   uint32_t format;
   /*

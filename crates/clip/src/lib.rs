@@ -19,7 +19,8 @@ mod process;
 pub mod sound;
 
 pub use error::ClipError;
-pub use picture::{PictureDecoder, PictureSpec, PixelFormat, first_frame};
+pub use picture::{PictureDecoder, PictureSpec, first_frame};
 pub use probe::{Clip, Picture, Sound};
 pub use process::Stopper;
 pub use sound::{SoundDecoder, SoundSpec};
+pub use tactus_model::pixels::PixelFormat;

@@ -1,50 +1,23 @@
 //! Frames with their times.
 
+use tactus_model::pixels::PixelFormat;
 use tactus_playback::MediaTime;
 
 use crate::error::ClipError;
 use crate::probe::{Clip, Picture};
 use crate::process::{self, MARK, Running, Stopper};
 
-/// How pixels are stored: the formats of X displays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PixelFormat {
-    /// Blue, green, red and a byte that does not count: depth 24 or 32.
-    Bgr0,
-    /// Red, green, blue and a byte that does not count.
-    Rgb0,
-    /// 16 bits, native byte order: 5 of red, 6 of green, 5 of blue.
-    Rgb565,
-    /// 15 bits, native byte order: 5 of each.
-    Rgb555,
-    /// 8 bits: 3 of red in the lowest, 3 of green, 2 of blue in the highest.
-    Bgr233,
-    /// 8 bits of brightness.
-    Gray,
-}
-
-impl PixelFormat {
-    /// Bytes of a pixel.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Bgr0 | Self::Rgb0 => 4,
-            Self::Rgb565 | Self::Rgb555 => 2,
-            Self::Bgr233 | Self::Gray => 1,
-        }
-    }
-
-    /// The name that ffmpeg has for it.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Bgr0 => "bgr0",
-            Self::Rgb0 => "rgb0",
-            Self::Rgb565 if cfg!(target_endian = "big") => "rgb565be",
-            Self::Rgb565 => "rgb565le",
-            Self::Rgb555 if cfg!(target_endian = "big") => "rgb555be",
-            Self::Rgb555 => "rgb555le",
-            Self::Bgr233 => "bgr8",
-            Self::Gray => "gray",
-        }
+/// The name that ffmpeg has for a format.
+const fn word(format: PixelFormat) -> &'static str {
+    match format {
+        PixelFormat::Bgr0 => "bgr0",
+        PixelFormat::Rgb0 => "rgb0",
+        PixelFormat::Rgb565 if cfg!(target_endian = "big") => "rgb565be",
+        PixelFormat::Rgb565 => "rgb565le",
+        PixelFormat::Rgb555 if cfg!(target_endian = "big") => "rgb555be",
+        PixelFormat::Rgb555 => "rgb555le",
+        PixelFormat::Bgr233 => "bgr8",
+        PixelFormat::Gray => "gray",
     }
 }
 
@@ -94,7 +67,7 @@ impl PictureDecoder {
         let filters = format!(
             "scale={width}:{height}:flags=bilinear,format={},settb=1/1000000000,\
              metadata=mode=add:key={key}:value=1,metadata=mode=print:file=pipe\\\\:2:direct=1",
-            format.word()
+            word(format)
         );
         command.args(["-map", &format!("0:{}", picture.index), "-an", "-sn", "-dn"]);
         // With the unit of a frame's period, two frames of a variable rate could have one time.

@@ -46,12 +46,14 @@ pub struct Delivery {
     pub evidence: Evidence,
     /// How the device's clock deviated, if the times are by that clock.
     pub correction: Option<Correction>,
+    /// The refresh of the display with which a frame was seen.
+    pub msc: Option<u64>,
 }
 
 impl Delivery {
     /// A delivery that was a call between these two readings of the clock.
     pub const fn by_call(began: Moment, ended: Moment, taken: bool) -> Self {
-        Self { began, ended, taken, evidence: Evidence::Call, correction: None }
+        Self { began, ended, taken, evidence: Evidence::Call, correction: None, msc: None }
     }
 }
 
@@ -200,7 +202,7 @@ impl<P> Device<P> {
 
     /// The receipt of an item in delivery; `None` if it is none.
     pub fn settle(&mut self, place: &Place, delivery: Delivery) -> Option<Receipt> {
-        let Delivery { began, ended, taken, evidence, correction } = delivery;
+        let Delivery { began, ended, taken, evidence, correction, msc } = delivery;
         let outcome = match (taken, evidence) {
             (false, _) => Outcome::Failed,
             (true, Evidence::None) => Outcome::Unknown,
@@ -208,7 +210,7 @@ impl<P> Device<P> {
         };
         let receipt = self.unsettled.remove(place)?;
         let (began, ended) = (Some(began), Some(ended));
-        Some(Receipt { began, ended, outcome, evidence, correction, ..receipt })
+        Some(Receipt { began, ended, outcome, evidence, correction, msc, ..receipt })
     }
 
     /// Removes the items that are cut.
@@ -383,7 +385,7 @@ mod tests {
 
     fn done(began: u64) -> Delivery {
         let (began, evidence) = (at(began), Evidence::Virtual);
-        Delivery { began, ended: began, taken: true, evidence, correction: None }
+        Delivery { began, ended: began, taken: true, evidence, correction: None, msc: None }
     }
 
     /// Delivers what is due, and returns the numbers delivered and the outcomes of all receipts.

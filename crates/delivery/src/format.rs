@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tactus_midi::Message;
+use tactus_model::pixels::PixelFormat;
 
 /// What a device takes; checked when an item is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,12 +17,25 @@ pub enum Format {
     },
     /// The values of a DMX512 universe, the first channel first: 1 to 512 bytes.
     Dmx,
+    /// The number of a frame of pictures, whose pixels are in memory that the client has asked for:
+    /// [`FRAME_NUMBER_BYTES`] bytes in the byte order of this machine.
+    Frame {
+        /// The width in pixels.
+        width: u16,
+        /// The height in pixels.
+        height: u16,
+        /// The pixels; lines follow each other without gaps.
+        pixels: PixelFormat,
+    },
     /// Any bytes, up to a number.
     Bytes {
         /// The most bytes.
         most: u32,
     },
 }
+
+/// Bytes of the number of a frame, as payload.
+pub const FRAME_NUMBER_BYTES: usize = size_of::<u32>();
 
 /// The channels of a DMX512 universe.
 pub const DMX_CHANNELS: usize = 512;
@@ -59,7 +73,18 @@ impl Format {
             Self::Midi => "MIDI messages",
             Self::Audio { .. } => "audio",
             Self::Dmx => "the values of a DMX512 universe",
+            Self::Frame { .. } => "frames of pictures",
             Self::Bytes { .. } => "bytes",
+        }
+    }
+
+    /// Bytes of a frame of pictures; `None` for other formats.
+    pub const fn frame_bytes(self) -> Option<usize> {
+        match self {
+            Self::Frame { width, height, pixels } => {
+                Some(width as usize * height as usize * pixels.bytes())
+            }
+            _ => None,
         }
     }
 
@@ -77,6 +102,7 @@ impl Format {
                 if is_whole { Ok(()) } else { Err(Unfit::NotFrames { bytes, frame }) }
             }
             Self::Dmx => between(bytes, 1, DMX_CHANNELS),
+            Self::Frame { .. } => between(bytes, FRAME_NUMBER_BYTES, FRAME_NUMBER_BYTES),
             Self::Bytes { most } => between(bytes, 0, most as usize),
         }
     }
@@ -112,6 +138,9 @@ mod tests {
             said(Format::Dmx, &[]).as_deref(),
             Some("the payload has 0 bytes; 1 to 512 are possible")
         );
+        let frame = Format::Frame { width: 640, height: 480, pixels: PixelFormat::Rgb565 };
+        assert_eq!((said(frame, &[0; 4]), frame.frame_bytes()), (None, Some(614_400)));
+        assert!(said(frame, &[0; 5]).is_some());
         assert_eq!(said(Format::Bytes { most: 3 }, &[0; 3]), None);
         assert!(said(Format::Bytes { most: 3 }, &[0; 4]).is_some());
     }

@@ -116,6 +116,9 @@ pub struct Receipt {
     /// How the device's clock deviated, if the times are by that clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<Correction>,
+    /// The refresh of the display with which a frame was seen, as the display counts them (MSC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub msc: Option<u64>,
 }
 
 impl Receipt {
@@ -131,6 +134,7 @@ impl Receipt {
             outcome,
             evidence: Evidence::None,
             correction: None,
+            msc: None,
         }
     }
 

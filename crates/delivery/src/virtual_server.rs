@@ -88,8 +88,7 @@ impl<P> VirtualServer<P> {
         for (id, device) in &mut self.devices {
             while let Some(item) = device.take_due(now, &mut self.receipts) {
                 let evidence = Evidence::Virtual;
-                let (began, ended, taken, correction) = (now, now, true, None);
-                let done = Delivery { began, ended, taken, evidence, correction };
+                let done = Delivery { evidence, ..Delivery::by_call(now, now, true) };
                 self.receipts.extend(device.settle(&item.place(), done));
                 deliver(*id, item.client, item.payload);
             }

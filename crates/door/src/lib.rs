@@ -35,5 +35,6 @@ fn unanswered(sequence: u64, due: Moment) -> Receipt {
         outcome: Outcome::Unknown,
         evidence: Evidence::None,
         correction: None,
+        msc: None,
     }
 }

@@ -8,20 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tactus_model::format;
-use tactus_player::window::{self, Keyboard};
 use tactus_sys::SysError;
 use tactus_sys::wait::{Arrived, Waker, wait_event};
-use x11rb::COPY_DEPTH_FROM_PARENT;
+use tactus_xserver::window::{Display, Keyboard, Toplevel, WindowError, letters};
 use x11rb::connection::Connection;
 use x11rb::errors::{ConnectionError, ReplyError, ReplyOrIdError};
 use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{
-    AtomEnum, ButtonPressEvent, ChangeGCAux, ConnectionExt as _, CreateGCAux, CreateWindowAux,
-    EventMask, Gcontext, ImageFormat, KeyPressEvent, PropMode, Rectangle, Screen, Window,
-    WindowClass,
+    ButtonPressEvent, ChangeGCAux, ConnectionExt as _, EventMask, Gcontext, ImageFormat,
+    KeyPressEvent, Rectangle, Window,
 };
 use x11rb::rust_connection::RustConnection;
-use x11rb::wrapper::ConnectionExt as _;
 
 use crate::folder::{self, Entry, Listing};
 use crate::grid::{BAR, Grid, MARGIN, STATUS, TEXT, THUMBNAIL, TILE};
@@ -37,8 +34,6 @@ const WHEEL: i32 = TILE.1 as i32 / 2;
 /// The width of a letter of the font, and where its base line is within a line of text.
 const LETTER: u32 = 6;
 const BASE: i16 = 12;
-/// A font that every X server has.
-const FONT: &[u8] = b"fixed";
 /// The most letters of a request.
 const LETTERS_MAX: usize = 255;
 /// Colours by their parts from 0 to 65535: what is selected, what is being made, what is broken.
@@ -60,14 +55,9 @@ pub enum GalleryError {
     /// There is nothing to show.
     #[error("{} has no clips: no file whose name ends like mkv, mp4 or webm", .0.display())]
     Empty(PathBuf),
-    /// There is no display.
-    #[error("cannot use the display{}: {reason}", .display.as_deref().map(|name| format!(" {name}")).unwrap_or_default())]
-    Display {
-        /// Its name, if one was given.
-        display: Option<String>,
-        /// The reason.
-        reason: String,
-    },
+    /// The display cannot be used.
+    #[error(transparent)]
+    Window(#[from] WindowError),
     /// The display has ended.
     #[error("the display closed the connection: {0}")]
     Gone(String),
@@ -138,7 +128,7 @@ struct Look {
     selected: u32,
     pending: u32,
     broken: u32,
-    close: u32,
+    toplevel: Toplevel,
 }
 
 /// What an event asks for.
@@ -157,41 +147,23 @@ impl Gallery {
     /// # Errors
     /// The folder cannot be read or has no clips, or the display cannot be used.
     pub fn open(folder: &Path, display: Option<&str>) -> Result<Self, GalleryError> {
-        let refused =
-            |reason: String| GalleryError::Display { display: display.map(str::to_owned), reason };
         let listing = listing(folder)?;
-        let (connection, screen) =
-            RustConnection::connect(display).map_err(|error| refused(error.to_string()))?;
-        Self::with(connection, screen, folder, listing)
+        Self::with(Display::connect(display)?, folder, listing)
     }
 
-    /// Opens a window by a connection.
+    /// Opens a window on a display that is connected.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub fn open_by(
-        connection: RustConnection,
-        screen: usize,
-        folder: &Path,
-    ) -> Result<Self, GalleryError> {
+    pub fn open_on(display: Display, folder: &Path) -> Result<Self, GalleryError> {
         let listing = listing(folder)?;
-        Self::with(connection, screen, folder, listing)
+        Self::with(display, folder, listing)
     }
 
-    fn with(
-        connection: RustConnection,
-        screen: usize,
-        folder: &Path,
-        listing: Listing,
-    ) -> Result<Self, GalleryError> {
-        let refused = |reason: String| GalleryError::Display { display: None, reason };
-        let setup = connection.setup();
-        let screen =
-            setup.roots.get(screen).ok_or_else(|| refused("it has no screen".to_owned()))?;
-        let format = window::format(setup, screen)
-            .map_err(|pixels| refused(format!("its pixels are of another kind: {pixels}")))?;
-        let screen = screen.clone();
-        let look = Look::open(&connection, &screen, folder)?;
+    fn with(display: Display, folder: &Path, listing: Listing) -> Result<Self, GalleryError> {
+        let format = display.format()?;
+        let look = Look::open(&display, folder)?;
+        let connection = display.connection;
         let grid = Grid::new(listing.entries.len(), SIZE.0, SIZE.1);
         let bell = Arc::new(Waker::new()?);
         let paths = listing.entries.iter().map(|entry| entry.path.clone()).collect();
@@ -281,9 +253,7 @@ impl Gallery {
                 self.grid.scroll_to(event.event_y.into());
                 Asked::Draw
             }
-            Event::ClientMessage(event) if event.data.as_data32()[0] == self.screen.close => {
-                Asked::Quit
-            }
+            Event::ClientMessage(event) if self.screen.toplevel.asks_to_close(event) => Asked::Quit,
             Event::DestroyNotify(_) => Asked::Quit,
             _ => Asked::Nothing,
         }
@@ -492,50 +462,23 @@ fn listing(folder: &Path) -> Result<Listing, GalleryError> {
 }
 
 impl Look {
-    fn open(
-        connection: &RustConnection,
-        screen: &Screen,
-        folder: &Path,
-    ) -> Result<Self, GalleryError> {
-        let (width, height) = (
+    fn open(display: &Display, folder: &Path) -> Result<Self, GalleryError> {
+        let (connection, screen) = (&display.connection, display.screen());
+        let size = (
             SIZE.0.min(screen.width_in_pixels.into()) as u16,
             SIZE.1.min(screen.height_in_pixels.into()) as u16,
         );
-        let window = connection.generate_id()?;
         let events = EventMask::EXPOSURE
             | EventMask::STRUCTURE_NOTIFY
             | EventMask::KEY_PRESS
             | EventMask::BUTTON_PRESS
             | EventMask::BUTTON_RELEASE
             | EventMask::BUTTON_MOTION;
-        let values = CreateWindowAux::new().event_mask(events).background_pixel(screen.black_pixel);
-        connection
-            .create_window(
-                COPY_DEPTH_FROM_PARENT,
-                window,
-                screen.root,
-                0,
-                0,
-                width,
-                height,
-                0,
-                WindowClass::INPUT_OUTPUT,
-                0,
-                &values,
-            )?
-            .check()?;
-        let protocols = connection.intern_atom(false, b"WM_PROTOCOLS")?.reply()?.atom;
-        let close = connection.intern_atom(false, b"WM_DELETE_WINDOW")?.reply()?.atom;
-        let replace = PropMode::REPLACE;
-        connection.change_property32(replace, window, protocols, AtomEnum::ATOM, &[close])?;
         let title = latin(&folder.display().to_string());
-        let (name, text) = (AtomEnum::WM_NAME, AtomEnum::STRING);
-        connection.change_property8(replace, window, name, text, &title)?;
-        let font = connection.generate_id()?;
-        connection.open_font(font, FONT)?.check()?;
-        let context = connection.generate_id()?;
-        let values = CreateGCAux::new().font(font).graphics_exposures(0);
-        connection.create_gc(context, window, &values)?.check()?;
+        let toplevel = Toplevel::new(connection, screen, &title, size, events)?;
+        let window = toplevel.window;
+        let (black, white) = (screen.black_pixel, screen.white_pixel);
+        let context = letters(connection, window, white, black)?;
         let colour = |(red, green, blue): (u16, u16, u16)| -> Result<u32, ReplyError> {
             let map = screen.default_colormap;
             Ok(connection.alloc_color(map, red, green, blue)?.reply()?.pixel)
@@ -543,7 +486,7 @@ impl Look {
         let [selected, pending, broken] = [colour(SELECTED)?, colour(PENDING)?, colour(BROKEN)?];
         let keyboard = Keyboard::of(connection)?;
         connection.map_window(window)?.check()?;
-        let (depth, black, white) = (screen.root_depth, screen.black_pixel, screen.white_pixel);
+        let depth = screen.root_depth;
         Ok(Self {
             window,
             context,
@@ -554,7 +497,7 @@ impl Look {
             selected,
             pending,
             broken,
-            close,
+            toplevel,
         })
     }
 }

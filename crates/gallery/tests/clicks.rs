@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tactus_gallery::grid::{MARGIN, THUMBNAIL, TILE};
 use tactus_gallery::{Gallery, GalleryError};
 use tactus_testing::{Need, require, skip};
+use tactus_xserver::window::Display;
 use tactus_xserver::{Screen, Server};
 use x11rb::CURRENT_TIME;
 use x11rb::connection::Connection as _;
@@ -30,6 +31,10 @@ fn clip(folder: &Path, name: &str, source: &str) -> bool {
         skip(Need::Display, "no ffmpeg");
     }
     made
+}
+
+fn display(server: &Server) -> Display {
+    Display::of(server.display(), server.connect().unwrap(), 0).unwrap()
 }
 
 /// The hand of a person.
@@ -140,7 +145,7 @@ fn a_person_chooses_clips_by_mouse_and_keys() {
         fs::hard_link(folder.path().join("d.mkv"), folder.path().join(name)).unwrap();
     }
     let hand = Hand::new(server.connect().unwrap());
-    let gallery = Gallery::open_by(server.connect().unwrap(), 0, folder.path()).unwrap();
+    let gallery = Gallery::open_on(display(&server), folder.path()).unwrap();
     let path = |name: &str| Some(folder.path().join(name));
 
     let (gallery, first) = chosen(gallery, || {
@@ -196,10 +201,10 @@ fn a_display_that_ends_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     // The server ends with its last client.
     let hand = Hand::new(server.connect().unwrap());
-    let empty = Gallery::open_by(server.connect().unwrap(), 0, folder.path());
+    let empty = Gallery::open_on(display(&server), folder.path());
     assert!(matches!(empty, Err(GalleryError::Empty(_))));
     fs::write(folder.path().join("c.mp4"), "not a clip").unwrap();
-    let gallery = Gallery::open_by(server.connect().unwrap(), 0, folder.path()).unwrap();
+    let gallery = Gallery::open_on(display(&server), folder.path()).unwrap();
     let (_gallery, ended) = chosen(gallery, || {
         thread::sleep(STEP * 10);
         // Ends all clients but this one.

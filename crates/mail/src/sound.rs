@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use tactus_model::time::Nanos;
-use tactus_sound::{Capture, CaptureSpec, Peer, SoundError};
+use tactus_sound::{Capture, ClientSpec, Peer, SoundError};
 use tactus_sys::SysError;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 
@@ -166,7 +166,7 @@ const LOOK: Duration = Duration::from_millis(5);
 impl Microphone {
     pub(crate) fn open(peer: &Peer) -> Result<Self, NoSound> {
         let name = "tactus-mail".to_owned();
-        let capture = Capture::open(&CaptureSpec { name, channels: 1, peer: peer.clone() })?;
+        let capture = Capture::open(&ClientSpec { name, channels: 1, peer: peer.clone() })?;
         Ok(Self { capture })
     }
 }

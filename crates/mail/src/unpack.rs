@@ -31,9 +31,9 @@ pub struct Unpacked {
     pub timing: Timing,
 }
 
-/// Why a mail cannot be unpacked.
+/// Why a file of a mail or a clip has nothing that can be used.
 #[derive(Debug, thiserror::Error)]
-pub enum UnpackError {
+pub enum Unreadable<E: std::error::Error> {
     /// It cannot be read.
     #[error("cannot read {}: {error}", .path.display())]
     Read {
@@ -42,14 +42,33 @@ pub enum UnpackError {
         /// The reason.
         error: io::Error,
     },
-    /// It is not a video mail.
+    /// Its content is damaged or something else.
     #[error("{}: {error}", .path.display())]
     Bad {
         /// The file.
         path: PathBuf,
         /// The reason.
-        error: BadMail,
+        error: E,
     },
+}
+
+/// Reads a file of at most so many bytes.
+fn read<T, E: std::error::Error>(
+    path: &Path,
+    most: usize,
+    parse: impl FnOnce(&[u8]) -> Result<T, E>,
+) -> Result<T, Unreadable<E>> {
+    let bytes = regular_file::read(path, most)
+        .map_err(|error| Unreadable::Read { path: path.to_owned(), error })?;
+    parse(&bytes).map_err(|error| Unreadable::Bad { path: path.to_owned(), error })
+}
+
+/// Why a mail cannot be unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// It is not a video mail that can be read.
+    #[error(transparent)]
+    Mail(#[from] Unreadable<BadMail>),
     /// The clip has another format: ffmpeg would read what it names.
     #[error("{}: the clip is not WebM", .0.display())]
     NotWebm(PathBuf),
@@ -68,10 +87,8 @@ pub enum UnpackError {
 /// # Errors
 /// See [`UnpackError`].
 pub fn unpack(mail: &Path, parent: &Path) -> Result<Unpacked, UnpackError> {
-    let message = regular_file::read(mail, MESSAGE_MAX)
-        .map_err(|error| UnpackError::Read { path: mail.to_owned(), error })?;
-    let Opened { from, subject, timing, clip } = Opened::read(&message)
-        .map_err(|error| UnpackError::Bad { path: mail.to_owned(), error })?;
+    let opened = read(mail, MESSAGE_MAX, Opened::read)?;
+    let Opened { from, subject, timing, clip } = opened;
     if !clip.starts_with(&EBML) {
         return Err(UnpackError::NotWebm(mail.to_owned()));
     }
@@ -98,36 +115,12 @@ impl Unpacked {
     }
 }
 
-/// Why a clip has no stamps that can be used.
-#[derive(Debug, thiserror::Error)]
-pub enum NoTiming {
-    /// They cannot be read.
-    #[error("cannot read the stamps of the clip, {}: {error}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// They are damaged.
-    #[error("{}: {error}", .path.display())]
-    Bad {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: BadTiming,
-    },
-}
-
 /// The stamps beside a clip.
 ///
 /// # Errors
 /// They are missing or damaged.
-pub fn timing_of(clip: &Path) -> Result<Timing, NoTiming> {
-    let path = timing::beside(clip);
-    let bytes = regular_file::read(&path, timing::BYTES_MAX)
-        .map_err(|error| NoTiming::Read { path: path.clone(), error })?;
-    Timing::read(&bytes).map_err(|error| NoTiming::Bad { path, error })
+pub fn timing_of(clip: &Path) -> Result<Timing, Unreadable<BadTiming>> {
+    read(&timing::beside(clip), timing::BYTES_MAX, Timing::read)
 }
 
 #[cfg(test)]

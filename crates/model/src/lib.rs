@@ -27,6 +27,7 @@ pub mod message;
 pub mod midi;
 pub mod net;
 pub mod origin;
+pub mod pixels;
 pub mod place;
 pub mod policy;
 pub mod probe;

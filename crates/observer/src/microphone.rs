@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tactus_model::time::{Monotonic, Nanos};
-use tactus_sound::{Block, Capture, CaptureSpec, Peer, SoundError};
+use tactus_sound::{Block, Capture, ClientSpec, Peer, SoundError};
 use tactus_synchrony::observed::{Moment, Sound, Span, Tone};
 use tactus_synchrony::tone::{Beginning, Tones};
 use tactus_sys::clock;
@@ -79,7 +79,7 @@ impl Microphone {
 /// Opens a capture; a sound server makes its nodes after its socket.
 fn open(sink: &str) -> Result<Capture, SoundError> {
     let peer = Peer::Client(sink.to_owned());
-    let spec = CaptureSpec { name: "tactus-microphone".to_owned(), channels: 1, peer };
+    let spec = ClientSpec { name: "tactus-microphone".to_owned(), channels: 1, peer };
     let began = Instant::now();
     loop {
         match Capture::open(&spec) {

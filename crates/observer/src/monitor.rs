@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use tactus_model::time::{Monotonic, Nanos};
-use tactus_sound::{Capture, Output, OutputSpec, Peer, SoundError};
+use tactus_sound::{Capture, ClientSpec, Output, Peer, SoundError};
 use tactus_synchrony::observed::Moment;
 use tactus_sys::clock;
 
@@ -32,7 +32,7 @@ const CLICKS_MOST: usize = 6;
 /// There is no sound server, or no such sink.
 pub(crate) fn delay(capture: &mut Capture, sink: &str) -> Result<Option<i64>, SoundError> {
     let peer = Peer::Client(sink.to_owned());
-    let spec = OutputSpec { name: "tactus-click".to_owned(), channels: 1, peer };
+    let spec = ClientSpec { name: "tactus-click".to_owned(), channels: 1, peer };
     let mut output = Output::open(&spec)?;
     let mut delays: Vec<u64> = Vec::new();
     for _ in 0..CLICKS_MOST {

@@ -11,8 +11,9 @@ use tactus_delivery::item::Moment;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
-use tactus_sound::{Output, OutputSpec, Peer};
+use tactus_sound::{ClientSpec, Peer};
 use tactus_sys::usage;
+use tactus_xserver::window::WindowError;
 
 use crate::error::PlayerError;
 use crate::event::{
@@ -22,7 +23,7 @@ use crate::picture::{self, FromPicture, Picture, Setting, ToPicture};
 use crate::reader::{self, Decoders, End};
 use crate::shared::{Order, SharedClock, now};
 use crate::sound::{self, FromSound, Sound};
-use crate::window::{Happened, Input, Transport, Window};
+use crate::surface::{Happened, Input, Output, Surface};
 
 pub use crate::picture::Pace;
 
@@ -48,8 +49,8 @@ pub enum Command {
 pub struct Track {
     /// The clip.
     pub clip: Clip,
-    /// The display; `None` for that of DISPLAY.
-    pub display: Option<String>,
+    /// Where its picture is shown.
+    pub output: Output,
 }
 
 /// What is played, and how.
@@ -67,8 +68,6 @@ pub struct Spec {
     pub if_late: IfLate,
     /// Who gets the sound; `None` for no sound.
     pub sound: Option<Peer>,
-    /// The way of frames; `None` for the best.
-    pub transport: Option<Transport>,
     /// How the threads that show frames run.
     pub pace: Pace,
 }
@@ -233,7 +232,7 @@ impl Player {
                 Ok(In::Command(command)) => self.command(command, on_event),
                 Ok(In::Lost(display)) => {
                     let reason = "its connection has ended".to_owned();
-                    return Err(PlayerError::Ended { display, reason });
+                    return Err(WindowError::Ended { display, reason }.into());
                 }
                 Ok(In::Picture(number, from)) => self.picture(number, from, on_event)?,
                 Ok(In::Sound(from)) => self.sound(from, on_event),
@@ -373,7 +372,7 @@ impl Player {
             }
             FromPicture::Missing { from, to } => self.miss(number, from, to, on_event),
             FromPicture::Failed(error) => return Err(error),
-            FromPicture::Ready(_) | FromPicture::Ended(_) => {}
+            FromPicture::Ready(_) | FromPicture::Ended(_) | FromPicture::Happened(_) => {}
         }
         Ok(())
     }
@@ -554,7 +553,7 @@ fn failure_text(error: &ClipError) -> String {
 }
 
 /// The number of the clip whose sound is played, and its device.
-type OpenSound = (Option<usize>, Option<(Output, OutputSpec)>);
+type OpenSound = (Option<usize>, Option<(tactus_sound::Output, ClientSpec)>);
 
 /// Opens the sound device for the first clip with sound.
 fn open_sound(spec: &Spec, on_event: &mut impl FnMut(Event)) -> Result<OpenSound, PlayerError> {
@@ -564,8 +563,8 @@ fn open_sound(spec: &Spec, on_event: &mut impl FnMut(Event)) -> Result<OpenSound
     let Some(first) = with_sound.next() else { return Ok((None, None)) };
     with_sound.for_each(|other| on_event(Event::Note(Note::Muted(other))));
     let name = "tactus-player".to_owned();
-    let output_spec = OutputSpec { name, channels: sound::CHANNELS, peer };
-    match (Output::open(&output_spec), output_spec.peer.clone()) {
+    let output_spec = ClientSpec { name, channels: sound::CHANNELS, peer };
+    match (tactus_sound::Output::open(&output_spec), output_spec.peer.clone()) {
         (Ok(output), _) => Ok((Some(first), Some((output, output_spec)))),
         (Err(error), Peer::Client(client)) => Err(PlayerError::NoClient { client, error }),
         (Err(error), _) => {
@@ -584,12 +583,12 @@ fn open_picture(
     to: &Sender<In>,
     on_event: &mut impl FnMut(Event),
 ) -> Result<Option<Picture>, PlayerError> {
-    let Track { clip, display } = track;
+    let Track { clip, output } = track;
     let Some(picture) = &clip.picture else { return Ok(None) };
     let name = clip.path.file_name().unwrap_or_default().to_string_lossy();
     let (title, size) = (format!("{name} - tactus"), (picture.width, picture.height));
-    let (window, input) = Window::open(display.as_deref(), &title, size, spec.transport)?;
-    on_event(Event::Opened(window.info(number)));
+    let (mut surface, input) = Surface::open(output, &title, size)?;
+    on_event(Event::Opened(surface.info(number)));
     let (frames, inbox) = picture::inbox();
     let put = frames.clone();
     let found = move |found| {
@@ -600,21 +599,30 @@ fn open_picture(
         // The thread may have ended.
         let _ = put.send(found);
     };
-    let frames_wanted = window.frames(spec.from);
+    let frames_wanted = surface.frames(spec.from);
     let decoders = decoders(spec, to);
     let reader = reader::pictures(clip.clone(), frames_wanted, decoders, found)?;
-    let buffers = picture::buffers(frames_wanted.frame_bytes());
+    let buffers = surface.buffers();
     for _ in 0..buffers {
-        reader.free(window.buffer()?);
+        reader.free(surface.buffer()?);
     }
-    attend(input, window.info(number).display, frames.clone(), to.clone())?;
+    if let Some(input) = input {
+        attend(input, surface.info(number).display, frames.clone(), to.clone())?;
+    }
     let (clock, if_late, pace) = (Arc::clone(clock), spec.if_late, spec.pace);
     let (period, until) = (picture.period, spec.until());
     let setting =
-        Setting { clip: number, window, clock, if_late, pace, reader, buffers, period, until };
+        Setting { clip: number, surface, clock, if_late, pace, reader, buffers, period, until };
     let report = {
         let to = to.clone();
-        move |from| drop(to.send(In::Picture(number, from)))
+        move |from| {
+            let sent = match from {
+                FromPicture::Happened(Happened::Command(command)) => In::Command(command),
+                FromPicture::Happened(Happened::Closed) => In::Closed,
+                from => In::Picture(number, from),
+            };
+            drop(to.send(sent));
+        }
     };
     Picture::start(setting, (frames, inbox), report).map(Some)
 }

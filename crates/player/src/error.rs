@@ -3,7 +3,9 @@
 use tactus_clip::ClipError;
 use tactus_reserve::Refused;
 use tactus_sound::SoundError;
+use tactus_stream::{ConnectError, RequestError, SubmitError};
 use tactus_sys::SysError;
+use tactus_xserver::window::WindowError;
 
 /// Why a clip does not play.
 #[derive(Debug, thiserror::Error)]
@@ -11,45 +13,42 @@ pub enum PlayerError {
     /// The clip, or its decoder.
     #[error(transparent)]
     Clip(#[from] ClipError),
-    /// There is no display.
-    #[error("there is no display: DISPLAY is not set")]
-    NoDisplay,
-    /// The display refuses us.
-    #[error("the display {display} cannot be used: {reason}")]
-    Refused {
-        /// Its name.
+    /// The window.
+    #[error(transparent)]
+    Window(#[from] WindowError),
+    /// There is no compositor.
+    #[error("there is no Wayland compositor: WAYLAND_DISPLAY is not set")]
+    NoCompositor,
+    /// The compositor cannot be used, or has ended.
+    #[error("the Wayland compositor {display} cannot be used: {reason}")]
+    Compositor {
+        /// Its socket.
         display: String,
         /// Why.
         reason: String,
     },
-    /// It has pixels that we cannot make.
-    #[error("the display {display} has pixels of another kind: {pixels}")]
-    Pixels {
+    /// There is no delivery server.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The delivery server refuses a request, or has ended.
+    #[error("the delivery server: {0}")]
+    Request(RequestError),
+    /// It refuses a frame.
+    #[error("the delivery server: {0}")]
+    Submit(#[from] SubmitError),
+    /// It has no or several devices that take frames.
+    #[error("the delivery server has {}", devices(.0))]
+    Devices(Vec<String>),
+    /// The device takes something else.
+    #[error("the device `{name}` takes no frames; the server has {}", devices(possible))]
+    NoFrames {
         /// Its name.
-        display: String,
-        /// What they are.
-        pixels: String,
-    },
-    /// It does not have the way that was asked for.
-    #[error("the display {display} has no {way}: {reason}")]
-    NoWay {
-        /// Its name.
-        display: String,
-        /// The way.
-        way: &'static str,
-        /// Why.
-        reason: String,
-    },
-    /// It worked, and does not any more.
-    #[error("the X server of {display} has ended or closed the connection: {reason}")]
-    Ended {
-        /// Its name.
-        display: String,
-        /// What failed.
-        reason: String,
+        name: String,
+        /// Those that do.
+        possible: Vec<String>,
     },
     /// It answers nothing any more, so what became of the last frames is unknown.
-    #[error("the X server of {display} does not answer: frames after the last receipt are missing")]
+    #[error("the display {display} does not answer: frames after the last receipt are missing")]
     NoAnswer {
         /// Its name.
         display: String,
@@ -89,16 +88,24 @@ pub enum PlayerError {
 
 impl PlayerError {
     /// What the user can do about it.
-    pub const fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Clip(error) => error.hint(),
-            Self::NoDisplay => Some("set DISPLAY, use --display :0, or start one: Xvfb :1 &"),
-            Self::Refused { .. } => {
-                Some("start an X server there, or set XAUTHORITY if it demands authority")
+            Self::Window(error) => error.hint(),
+            Self::NoCompositor => Some("set WAYLAND_DISPLAY, or use --display wayland-0"),
+            Self::Devices(names) if names.is_empty() => {
+                Some("start it with one: tactus streamd --device left=picture::0")
             }
-            Self::NoWay { .. } => Some("--transport auto uses what there is"),
-            Self::Pixels { .. } => Some("start the display with depth 24, 16, 15 or 8"),
+            Self::Devices(_) => Some("choose with --display DEVICE"),
             _ => None,
         }
+    }
+}
+
+/// The devices that take frames.
+fn devices(names: &[String]) -> String {
+    match names {
+        [] => "no device that takes frames".to_owned(),
+        names => format!("these devices that take frames: {}", names.join(", ")),
     }
 }

@@ -9,8 +9,7 @@ use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, Speed, Summary};
 use tactus_sound::Counts;
-
-use crate::window::Transport;
+use tactus_xserver::window::Transport;
 
 /// Something that has happened.
 #[derive(Clone, Debug)]
@@ -54,12 +53,51 @@ pub enum Event {
     },
 }
 
+/// The way of frames to a display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// X11: shared memory, and extension Present.
+    Present,
+    /// X11: shared memory.
+    Shm,
+    /// X11: the connection itself.
+    Socket,
+    /// Wayland: shared memory, with presentation feedback.
+    Wayland,
+    /// A device of the delivery server.
+    Server,
+}
+
+impl Way {
+    /// Its word in options and JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Present => Transport::Present.word(),
+            Self::Shm => Transport::Shm.word(),
+            Self::Socket => Transport::Socket.word(),
+            Self::Wayland => "wayland",
+            Self::Server => "server",
+        }
+    }
+}
+
+impl From<Transport> for Way {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Present => Self::Present,
+            Transport::Shm => Self::Shm,
+            Transport::Socket => Self::Socket,
+        }
+    }
+}
+
 /// A window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WindowInfo {
     /// The number of its clip, from 0.
     pub clip: usize,
-    /// Its display.
+    /// Its display, or the device of the server.
     pub display: String,
     /// Its width in pixels.
     pub width: u16,
@@ -68,7 +106,7 @@ pub struct WindowInfo {
     /// Bits of a pixel that count.
     pub depth: u8,
     /// The way of frames to it.
-    pub transport: Transport,
+    pub transport: Way,
     /// Why it is not a better one.
     pub why: Option<String>,
 }

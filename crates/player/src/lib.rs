@@ -1,7 +1,7 @@
-//! The player: clips in windows on X11 displays, with sound, on one clock.
+//! The player: clips in windows, with sound, on one clock.
 //!
 //! ```text
-//! decoder ──► reader ──► picture thread ──► X server ──► receipt       (for each clip)
+//! decoder ──► reader ──► picture thread ──► display ──► receipt        (for each clip)
 //! decoder ──► reader ──► sound thread ──► sound server                 (of the first clip with sound)
 //!                             │ drives
 //!                             ▼
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | [`control`] | starting, keys, the end: the thread that calls [`play`] |
 //! | [`event`] | what a player reports |
-//! | [`window`] | a window and the ways of a frame to it |
+//! | [`surface`] | where frames are shown: windows, and devices of the delivery server |
 #![forbid(unsafe_code)]
 
 pub mod control;
@@ -26,11 +26,12 @@ mod picture;
 mod reader;
 mod shared;
 mod sound;
-pub mod window;
+pub mod surface;
 
 pub use control::{Command, Pace, Remote, Spec, Track, play};
 pub use error::PlayerError;
 pub use event::{
-    Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundInfo, WindowInfo,
+    Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundInfo, Way, WindowInfo,
 };
-pub use window::Transport;
+pub use surface::Output;
+pub use tactus_xserver::window::Transport;

@@ -23,7 +23,7 @@ use crate::error::PlayerError;
 use crate::event::{FrameOutcome, FrameReceipt, Granted};
 use crate::reader::{End, Frame, Reader};
 use crate::shared::{Order, SharedClock, now};
-use crate::window::{Buffer, Seen, Window};
+use crate::surface::{Answer, Buffer, Happened, Seen, Shown, Surface};
 
 /// How the threads that show frames run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +48,6 @@ impl Pace {
     }
 }
 
-/// How many frames of so many bytes are decoded ahead.
-pub(crate) fn buffers(frame_bytes: usize) -> usize {
-    (BUFFER_BYTES / frame_bytes.max(1)).clamp(BUFFERS_LEAST, BUFFERS_MOST)
-}
-
 /// What a picture thread is sent.
 pub(crate) enum ToPicture {
     Frame(Frame),
@@ -75,6 +70,8 @@ pub(crate) enum FromPicture {
     /// Frames of this order wait, or there is none.
     Ready(u64),
     Shown(FrameReceipt),
+    /// A person asks for something.
+    Happened(Happened),
     /// The decoder was too slow: it goes on after the frames between these times.
     Skipped {
         from: MediaTime,
@@ -90,10 +87,6 @@ pub(crate) enum FromPicture {
     Failed(PlayerError),
 }
 
-/// Frames that are decoded ahead: at least and at most, and the memory for more than the least.
-const BUFFERS_LEAST: usize = 8;
-const BUFFERS_MOST: usize = 32;
-const BUFFER_BYTES: usize = 64 << 20;
 /// How late frames are before the decoder is asked to skip some, and how far it skips at first.
 const BEHIND: Nanos = Nanos::from_secs(1);
 const SKIP_FIRST: Nanos = Nanos::from_millis(500);
@@ -104,6 +97,8 @@ const LEADS: usize = 31;
 const REHEARSED: u32 = 6;
 /// The longest lead: a server that takes longer is late.
 const LEAD_MOST: Nanos = Nanos::from_millis(8);
+/// How long a server may take to call frames back.
+const CUT_MOST: Nanos = Nanos::from_secs(1);
 /// A thread without anything to do waits until somebody wakes it: whoever explains why its next
 /// frame was late then finds who did.
 const IDLE: Duration = Duration::MAX;
@@ -119,14 +114,14 @@ pub(crate) struct Picture {
 /// What the thread needs.
 pub(crate) struct Setting {
     pub(crate) clip: usize,
-    pub(crate) window: Window,
+    pub(crate) surface: Surface,
     pub(crate) clock: Arc<SharedClock>,
     pub(crate) if_late: IfLate,
     pub(crate) pace: Pace,
     pub(crate) reader: Reader,
     /// The frames that are decoded ahead.
     pub(crate) buffers: usize,
-    /// How long a frame is shown.
+    /// How long a frame lasts in the clip.
     pub(crate) period: Nanos,
     /// Where playing ends, if not at the end of the clip.
     pub(crate) until: Option<MediaTime>,
@@ -144,7 +139,7 @@ impl Picture {
         report: impl Fn(FromPicture) + Send + 'static,
     ) -> Result<Self, PlayerError> {
         let (reader, clip) = (setting.reader.clone(), setting.clip);
-        let display = setting.window.info(clip).display;
+        let display = setting.surface.info(clip).display;
         let run = move || {
             let _reserve = match prepare(setting.pace) {
                 Ok((reserve, shortfalls)) => {
@@ -212,11 +207,23 @@ fn not_by(refused: &RefusedRung, reserve: &Reserve) -> Shortfall {
     }
 }
 
-/// A window with the frames that wait for it.
+/// A frame that a server has.
+struct Sent {
+    /// The number of its answer.
+    answer: u64,
+    frame: Frame,
+    due: Moment,
+    /// How long before it was due it was to be handed over.
+    lead: Nanos,
+}
+
+/// A surface with the frames that wait for it.
 struct Screen<R> {
     setting: Setting,
     report: R,
     waiting: VecDeque<Frame>,
+    /// The frames that a server has, in their order.
+    sent: VecDeque<Sent>,
     /// The frame that is seen, to draw it again.
     seen: Option<Buffer>,
     /// The end of the present order, once it has come.
@@ -229,20 +236,19 @@ struct Screen<R> {
     skipped_to: MediaTime,
     /// The end of the last frame that was shown, dropped or skipped.
     reached: MediaTime,
-    /// How long a frame is shown.
-    period: Nanos,
 }
 
 impl<R: Fn(FromPicture)> Screen<R> {
     fn new(setting: Setting, report: R) -> Self {
         let Order { number: order, from: reached, .. } = setting.clock.state().order;
         let waiting = VecDeque::with_capacity(setting.buffers);
-        let period = setting.period;
+        let sent = VecDeque::with_capacity(setting.buffers);
         let (leads, skipped_to) = (Leads::default(), MediaTime::ZERO);
         Self {
             setting,
             report,
             waiting,
+            sent,
             seen: None,
             end: None,
             order,
@@ -250,32 +256,41 @@ impl<R: Fn(FromPicture)> Screen<R> {
             skip: SKIP_FIRST,
             skipped_to,
             reached,
-            period,
         }
     }
 
     /// Shows black frames, so that the first frame of the clip takes no longer than the others.
     fn rehearse(&mut self) -> Result<(), PlayerError> {
-        let black = self.setting.window.buffer()?;
+        let Setting { surface, if_late, period, .. } = &mut self.setting;
+        // A server has done so.
+        if surface.ahead().is_some() {
+            return Ok(());
+        }
+        let black = surface.buffer()?;
         for number in 0..REHEARSED {
-            let seen = self.setting.window.show(&black)?;
+            let shown = surface.show(&black, now(), *if_late, *period)?;
             // The first one sets up what the others use.
-            if number > 0 {
+            if let Shown::Now(Answer::Seen(seen)) = shown
+                && number > 0
+            {
                 self.leads.add(seen.at - seen.began);
             }
         }
-        self.setting.window.free(black);
+        // Drawn again, it is black.
+        self.seen = Some(black);
         Ok(())
     }
 
     fn run(&mut self, inbox: &Receiver<ToPicture>) -> Result<(), PlayerError> {
         loop {
             let clock = self.setting.clock.clock();
-            let lead = self.leads.usual();
-            let media = self.waiting.iter().map(|frame| frame.media);
-            let wait = match choose(media, &clock, now(), lead, self.setting.if_late) {
+            self.take_answers(&clock)?;
+            for happened in self.setting.surface.happened()? {
+                (self.report)(FromPicture::Happened(happened));
+            }
+            let wait = match self.choose(&clock) {
                 Choice::Show { dropped, due } => {
-                    self.show(dropped, due, lead)?;
+                    self.show(dropped, due)?;
                     continue;
                 }
                 Choice::Drop(count) => {
@@ -288,7 +303,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
                     IDLE
                 }
             };
-            match inbox.recv_timeout(wait) {
+            let look = self.setting.surface.look(!self.sent.is_empty());
+            match inbox.recv_timeout(look.map_or(wait, |look| look.min(wait))) {
                 Ok(ToPicture::Quit) | Err(RecvTimeoutError::Disconnected) => {
                     self.report_missing(&clock);
                     return Ok(());
@@ -305,6 +321,21 @@ impl<R: Fn(FromPicture)> Screen<R> {
         }
     }
 
+    /// What to do with the frames that wait. A server gets them ahead of their times.
+    fn choose(&self, clock: &Clock) -> Choice {
+        let media = || self.waiting.iter().map(|frame| frame.media);
+        let chosen = choose(media(), clock, now(), self.leads.usual(), self.setting.if_late);
+        match (chosen, self.setting.surface.ahead()) {
+            (Choice::Wait(_), Some(ahead)) => choose(media(), clock, now(), ahead, IfLate::Show),
+            (chosen, _) => chosen,
+        }
+    }
+
+    /// How long before they are due frames are handed over.
+    fn lead(&self) -> Nanos {
+        self.setting.surface.ahead().unwrap_or_else(|| self.leads.usual())
+    }
+
     fn take(&mut self, frame: Frame) {
         let is_beyond = self.setting.until.is_some_and(|until| frame.media >= until);
         if frame.order != self.order || (is_beyond && !self.waiting.is_empty()) {
@@ -319,16 +350,19 @@ impl<R: Fn(FromPicture)> Screen<R> {
     /// After the last frame, passes on the end.
     fn pass_on_end(&mut self) {
         if self.waiting.is_empty()
+            && self.sent.is_empty()
             && let Some(end) = self.end.take()
         {
             (self.report)(FromPicture::Ended(end));
         }
     }
 
-    /// Reports what the decoder has not delivered. Frames that wait show that it is in time.
+    /// Reports what the decoder has not delivered. Frames that wait, or that a
+    /// server has, show that it is in time.
     fn report_missing(&self, clock: &Clock) {
         let (from, to) = (self.reached, clock.media_at(now()));
-        if self.waiting.is_empty() && self.end.is_none() && to.since(from) > BEHIND {
+        let has_none = self.waiting.is_empty() && self.sent.is_empty();
+        if has_none && self.end.is_none() && to.since(from) > BEHIND {
             (self.report)(FromPicture::Missing { from, to });
         }
     }
@@ -336,6 +370,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
     /// Follows the clock to another order.
     fn change(&mut self) -> Result<(), PlayerError> {
         let order = self.setting.clock.state().order;
+        self.call_back()?;
         if order.number != self.order {
             (self.order, self.reached) = (order.number, order.from);
             self.end = None;
@@ -347,19 +382,75 @@ impl<R: Fn(FromPicture)> Screen<R> {
 
     fn draw_again(&mut self) -> Result<(), PlayerError> {
         match &self.seen {
-            Some(buffer) => self.setting.window.show(buffer).map(drop),
+            Some(buffer) => {
+                let Setting { surface, if_late, period, .. } = &mut self.setting;
+                surface.show(buffer, now(), *if_late, *period).map(drop)
+            }
             None => Ok(()),
         }
     }
 
+    /// Takes what became of frames that a server had.
+    fn take_answers(&mut self, clock: &Clock) -> Result<(), PlayerError> {
+        let mut cut = Vec::new();
+        for (number, answer) in self.setting.surface.answers()? {
+            let place = self.sent.iter().position(|sent| sent.answer == number);
+            let Some(Sent { frame, due, lead, .. }) =
+                place.and_then(|place| self.sent.remove(place))
+            else {
+                continue;
+            };
+            match answer {
+                Answer::Seen(seen) => self.seen(frame, due, (seen, lead), clock),
+                Answer::Dropped => self.dropped(frame, due, clock),
+                Answer::Cut => cut.push(frame),
+            }
+        }
+        // They come in the order of their times, and wait again.
+        for frame in cut.into_iter().rev() {
+            match frame.order == self.setting.clock.state().order.number {
+                true => self.waiting.push_front(frame),
+                false => self.setting.reader.free(frame.buffer),
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the frames that a server has back: the clock was stopped or moved.
+    fn call_back(&mut self) -> Result<(), PlayerError> {
+        if self.sent.is_empty() {
+            return Ok(());
+        }
+        self.setting.surface.cut()?;
+        let (clock, began) = (self.setting.clock.clock(), now());
+        while !self.sent.is_empty() && now() - began < CUT_MOST {
+            self.take_answers(&clock)?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
     /// Drops the first frames, and shows the next.
-    fn show(&mut self, dropped: usize, due: Moment, lead: Nanos) -> Result<(), PlayerError> {
+    fn show(&mut self, dropped: usize, due: Moment) -> Result<(), PlayerError> {
         let clock = self.setting.clock.clock();
         self.drop_frames(dropped, &clock);
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
-        let seen = self.setting.window.show(&frame.buffer)?;
-        self.leads.add(seen.at - seen.began);
-        self.reached = frame.media.after(self.period);
+        let lead = self.lead();
+        let Setting { surface, if_late, period, .. } = &mut self.setting;
+        match surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))? {
+            Shown::Now(Answer::Seen(seen)) => {
+                self.leads.add(seen.at - seen.began);
+                self.seen(frame, due, (seen, lead), &clock);
+            }
+            Shown::Now(Answer::Dropped | Answer::Cut) => self.dropped(frame, due, &clock),
+            Shown::Later(answer) => self.sent.push_back(Sent { answer, frame, due, lead }),
+        }
+        Ok(())
+    }
+
+    /// Reports a frame that is seen, and keeps it.
+    fn seen(&mut self, frame: Frame, due: Moment, (seen, lead): (Seen, Nanos), clock: &Clock) {
+        self.reach(&frame);
         let slip = clock.slip(seen.at);
         let receipt = receipt(self.setting.clip, &frame, due, Some((seen, lead)), slip);
         (self.report)(FromPicture::Shown(receipt));
@@ -367,19 +458,31 @@ impl<R: Fn(FromPicture)> Screen<R> {
         if let Some(buffer) = self.seen.replace(frame.buffer) {
             self.setting.reader.free(buffer);
         }
-        Ok(())
+    }
+
+    /// Reports a frame that nobody sees.
+    fn dropped(&mut self, frame: Frame, due: Moment, clock: &Clock) {
+        self.reach(&frame);
+        let receipt = receipt(self.setting.clip, &frame, due, None, clock.slip(now()));
+        (self.report)(FromPicture::Shown(receipt));
+        self.setting.reader.free(frame.buffer);
+    }
+
+    /// A frame was shown or dropped. A server may answer for one of an earlier order.
+    fn reach(&mut self, frame: &Frame) {
+        if frame.order == self.order {
+            self.reached = self.reached.max(frame.media.after(self.setting.period));
+        }
     }
 
     /// Drops the first frames. If even the last of them is far too late, the decoder skips frames.
     fn drop_frames(&mut self, count: usize, clock: &Clock) {
         let mut last = None;
-        for frame in self.waiting.drain(..count) {
+        for _ in 0..count {
+            let Some(frame) = self.waiting.pop_front() else { break };
             let due = clock.due(frame.media).unwrap_or_else(now);
-            let receipt = receipt(self.setting.clip, &frame, due, None, clock.slip(now()));
-            (self.report)(FromPicture::Shown(receipt));
-            self.setting.reader.free(frame.buffer);
             last = Some((frame.media, due));
-            self.reached = frame.media.after(self.period);
+            self.dropped(frame, due, clock);
         }
         if let Some((from, due)) = last
             && now() - due > BEHIND
@@ -406,7 +509,7 @@ fn receipt(
 ) -> FrameReceipt {
     let seen = shown.map(|(seen, _)| seen);
     let outcome = if seen.is_some() { FrameOutcome::Shown } else { FrameOutcome::Dropped };
-    let stamp = seen.and_then(|seen| seen.stamp);
+    let stamped = seen.filter(|seen| seen.evidence == Evidence::DeviceClock);
     FrameReceipt {
         clip,
         frame: frame.number,
@@ -418,8 +521,8 @@ fn receipt(
         shown: seen.map(|seen| seen.at),
         dropped: seen.is_none().then(now),
         evidence: seen.map_or(Evidence::None, |seen| seen.evidence),
-        ust: stamp.map(|(ust, _)| ust),
-        msc: stamp.map(|(_, msc)| msc),
+        ust: stamped.map(|seen| seen.at.as_nanos() / 1000),
+        msc: stamped.and_then(|seen| seen.msc),
         slip,
     }
 }

@@ -13,7 +13,7 @@ use tactus_sys::affinity;
 
 use crate::error::PlayerError;
 use crate::shared::Order;
-use crate::window::Buffer;
+use crate::surface::Buffer;
 
 /// How decoders run: they inherit the policy of the thread that starts them.
 pub(crate) struct Decoders {

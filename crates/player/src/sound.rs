@@ -10,7 +10,7 @@ use tactus_clip::Clip;
 use tactus_delivery::item::Moment;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, SoundClock};
-use tactus_sound::{Connector, Output, OutputSpec, SoundError};
+use tactus_sound::{ClientSpec, Connector, Output, SoundError};
 
 use crate::error::PlayerError;
 use crate::event::{Note, SoundCounts, SoundInfo};
@@ -63,7 +63,7 @@ impl Sound {
     pub(crate) fn start(
         Setting { clip, clock, until }: Setting,
         output: Output,
-        spec: OutputSpec,
+        spec: ClientSpec,
         decoders: Decoders,
         report: impl Fn(FromSound) + Send + 'static,
     ) -> Result<Self, PlayerError> {

@@ -8,18 +8,7 @@ use tactus_sys::jack::{self, Active, AudioInput, Client, Direction, Process};
 
 use crate::cycle::{Cycle, Placed, Positions};
 use crate::error::SoundError;
-use crate::ports::{self, Peer};
-
-/// A capture to open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaptureSpec {
-    /// The name of the client.
-    pub name: String,
-    /// The channels, each with a port: 1 to [`ports::CHANNELS_MOST`].
-    pub channels: u16,
-    /// Whose sound it is. The monitor of a sink belongs to the client of the sink.
-    pub peer: Peer,
-}
+use crate::ports::{self, ClientSpec, Opened};
 
 /// Samples of a cycle. Their values are interleaved in the vector that
 /// [`Capture::read`] fills.
@@ -62,23 +51,17 @@ impl Capture {
     ///
     /// # Errors
     /// There is no server or no library, or the peer has no outputs.
-    pub fn open(spec: &CaptureSpec) -> Result<Self, SoundError> {
-        let channels = ports::channels(spec.channels)?;
-        let client = Client::open(&spec.name)?;
-        let rate = client.sample_rate();
-        let names = (1..=channels).map(|channel| format!("in_{channel}"));
-        let inputs: Result<Vec<AudioInput>, _> =
-            names.map(|name| client.audio_input(&name)).collect();
-        let inputs = inputs?;
-        let names: Vec<String> = inputs.iter().map(|port| port.name().to_owned()).collect();
+    pub fn open(spec: &ClientSpec) -> Result<Self, SoundError> {
+        let Opened { client, ports: inputs, names } =
+            spec.open("in", Client::audio_input, AudioInput::name)?;
+        let (rate, channels) = (client.sample_rate(), names.len());
         let (put, headers) = RingBuffer::new(CYCLES_MOST);
         let (fill, samples) = RingBuffer::new(FRAMES_MOST * channels);
         let machine =
             Machine { inputs, positions: Positions::default(), headers: put, samples: fill };
         let active = client.activate(machine)?;
         ports::connect_inputs(&active, &names, &spec.peer)?;
-        let latency = names.iter().filter_map(|name| active.latency(name, Direction::Capture));
-        let latency = latency.max().unwrap_or(0);
+        let latency = ports::latency(&active, &names, Direction::Capture);
         let clock = DeviceClock::new(rate);
         Ok(Self { active, channels, rate, headers, samples, clock, latency, seen: None })
     }

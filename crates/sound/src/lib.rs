@@ -34,11 +34,11 @@ pub mod server;
 pub mod session;
 pub mod track;
 
-pub use capture::{Block, Capture, CaptureSpec};
+pub use capture::{Block, Capture};
 pub use connector::Connector;
 pub use cycle::{Cycle, Placed, Positions};
 pub use error::SoundError;
-pub use output::{Counts, Output, OutputSpec};
-pub use ports::Peer;
+pub use output::{Counts, Output};
+pub use ports::{ClientSpec, Peer};
 pub use server::PrivateServer;
 pub use session::SessionManager;

@@ -7,19 +7,8 @@ use tactus_sys::jack::{self, Active, AudioOutput, Client, Direction, Process};
 
 use crate::cycle::{Cycle, Placed, Positions};
 use crate::error::SoundError;
-use crate::ports::{self, Peer};
+use crate::ports::{self, ClientSpec, Opened};
 use crate::track::{Feed, Played, Track, track};
-
-/// An output to open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputSpec {
-    /// The name of the client.
-    pub name: String,
-    /// The channels, each with a port: 1 to [`ports::CHANNELS_MOST`].
-    pub channels: u16,
-    /// Who gets the sound.
-    pub peer: Peer,
-}
 
 /// What an output has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,15 +71,10 @@ impl Output {
     ///
     /// # Errors
     /// There is no server or no library, or the peer has no inputs.
-    pub fn open(spec: &OutputSpec) -> Result<Self, SoundError> {
-        let channels = ports::channels(spec.channels)?;
-        let client = Client::open(&spec.name)?;
-        let (rate, cycle) = (client.sample_rate(), client.buffer_size());
-        let names = (1..=channels).map(|channel| format!("out_{channel}"));
-        let outputs: Result<Vec<AudioOutput>, _> =
-            names.map(|name| client.audio_output(&name)).collect();
-        let outputs = outputs?;
-        let names: Vec<String> = outputs.iter().map(|port| port.name().to_owned()).collect();
+    pub fn open(spec: &ClientSpec) -> Result<Self, SoundError> {
+        let Opened { client, ports: outputs, names } =
+            spec.open("out", Client::audio_output, AudioOutput::name)?;
+        let (rate, cycle, channels) = (client.sample_rate(), client.buffer_size(), names.len());
         let (feed, track) = track(channels, FRAMES_MOST);
         let (results, reports) = RingBuffer::new(REPORTS_MOST);
         let machine =
@@ -197,10 +181,9 @@ impl Output {
 
     /// Reads the latency again: the server may change it, e.g. after ports were connected.
     pub fn update_latency(&mut self) {
-        let names = self.names.iter();
-        let latency = names.filter_map(|name| self.active.latency(name, Direction::Playback)).max();
+        let latency = ports::latency(&self.active, &self.names, Direction::Playback);
         self.cycle = self.active.client().buffer_size();
-        self.latency = latency.unwrap_or(0).max(self.cycle);
+        self.latency = latency.max(self.cycle);
     }
 
     /// When the frame at a position is heard; `None` while the clock is not

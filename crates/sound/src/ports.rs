@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tactus_sys::SysError;
-use tactus_sys::jack::{Active, Process};
+use tactus_sys::jack::{Active, Client, Direction, Process};
 
 use crate::error::SoundError;
 
@@ -32,12 +32,53 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Checks a number of channels.
-pub(crate) fn channels(channels: u16) -> Result<usize, SoundError> {
-    match channels {
-        1..=CHANNELS_MOST => Ok(channels.into()),
-        _ => Err(SoundError::Channels(channels)),
+/// A client of the sound server to open, which plays or captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSpec {
+    /// Its name.
+    pub name: String,
+    /// The channels, each with a port: 1 to [`CHANNELS_MOST`].
+    pub channels: u16,
+    /// Who gets its sound, or whose sound it gets. The monitor of a sink belongs to the client of the
+    /// sink.
+    pub peer: Peer,
+}
+
+/// A client with a port for each channel.
+pub(crate) struct Opened<P> {
+    pub(crate) client: Client,
+    pub(crate) ports: Vec<P>,
+    /// The full names of the ports.
+    pub(crate) names: Vec<String>,
+}
+
+impl ClientSpec {
+    /// Opens it, with ports `prefix`_1 and so on.
+    pub(crate) fn open<P>(
+        &self,
+        prefix: &str,
+        port: impl Fn(&Client, &str) -> Result<P, SysError>,
+        name: impl Fn(&P) -> &str,
+    ) -> Result<Opened<P>, SoundError> {
+        if !(1..=CHANNELS_MOST).contains(&self.channels) {
+            return Err(SoundError::Channels(self.channels));
+        }
+        let client = Client::open(&self.name)?;
+        let ports =
+            (1..=self.channels).map(|channel| port(&client, &format!("{prefix}_{channel}")));
+        let ports: Vec<P> = ports.collect::<Result<_, _>>()?;
+        let names = ports.iter().map(|port| name(port).to_owned()).collect();
+        Ok(Opened { client, ports, names })
     }
+}
+
+/// The longest latency of ports in frames, as the server reports it.
+pub(crate) fn latency<P: Process>(
+    active: &Active<P>,
+    names: &[String],
+    direction: Direction,
+) -> u32 {
+    names.iter().filter_map(|name| active.latency(name, direction)).max().unwrap_or(0)
 }
 
 /// Connects our outputs with the audio inputs of a peer, in their order. A peer with one input gets

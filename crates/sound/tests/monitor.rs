@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tactus_model::time::{Instant as Moment, Monotonic, Nanos};
 use tactus_sound::server::SINK;
-use tactus_sound::{Block, Capture, CaptureSpec, Output, OutputSpec, Peer, PrivateServer};
+use tactus_sound::{Block, Capture, ClientSpec, Output, Peer, PrivateServer};
 use tactus_sys::clock;
 use tactus_testing::{Need, require, skip};
 
@@ -59,10 +59,10 @@ fn clicks_are_captured_where_they_were_put() {
 #[ignore = "another test starts it as a program, beside a sound server"]
 fn clicks() {
     let peer = Peer::Client(SINK.to_owned());
-    let capture = CaptureSpec { name: "judge".to_owned(), channels: 1, peer };
+    let capture = ClientSpec { name: "judge".to_owned(), channels: 1, peer };
     let Some(mut capture) = open(|| Capture::open(&capture)) else { return };
     // The device that the server prefers is the only one.
-    let output = OutputSpec { name: "clicks".to_owned(), channels: 2, peer: Peer::Device };
+    let output = ClientSpec { name: "clicks".to_owned(), channels: 2, peer: Peer::Device };
     let Some(mut output) = open(|| Output::open(&output)) else { return };
     let (mut put, mut heard, mut blind) = (BTreeMap::new(), BTreeMap::new(), Nanos::ZERO);
     let (mut samples, mut moved) = (Vec::new(), 0);

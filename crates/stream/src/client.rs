@@ -7,9 +7,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use tactus_delivery::format::{FRAME_NUMBER_BYTES, Format};
 use tactus_delivery::item::{BranchId, Epoch, IfLate, Item, Moment, StreamId};
 use tactus_delivery::receipt::Receipt;
 use tactus_fifo::shared_ring::{ReadEnd, Shape, WriteEnd};
+use tactus_sys::shared_memory::SharedBytes;
 use tactus_sys::wait::wait_readable;
 use tactus_sys::{Errno, clock, local_socket};
 
@@ -40,6 +42,25 @@ pub struct Draft<'a> {
     pub if_late: IfLate,
     /// What is delivered.
     pub payload: &'a [u8],
+}
+
+/// Memory for a frame of pictures, which the server's display reads.
+#[derive(Debug)]
+pub struct Frame {
+    number: u32,
+    bytes: SharedBytes,
+}
+
+impl Frame {
+    /// The payload of the item that shows it.
+    pub const fn payload(&self) -> [u8; FRAME_NUMBER_BYTES] {
+        self.number.to_ne_bytes()
+    }
+
+    /// The pixels, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes.bytes_mut()
+    }
 }
 
 /// A client of the delivery server.
@@ -153,6 +174,27 @@ impl Client {
     /// The device of an open stream.
     pub fn device(&self, stream: StreamId) -> Option<&DeviceInfo> {
         self.streams.get(&stream).map(|place| &self.welcome.devices[*place])
+    }
+
+    /// Asks for memory for one more frame of a stream to a device that takes frames of pictures. The
+    /// payload of an item is the [number](Frame::payload) of its frame, whose pixels must not change
+    /// until the item has its receipt.
+    ///
+    /// # Errors
+    /// The device takes no frames, the client has too many, or the server has no memory.
+    pub fn frame(&mut self, stream: StreamId) -> Result<Frame, RequestError> {
+        let protocol = |error: &str| RequestError::Protocol(error.to_owned());
+        let format = self.device(stream).map(|device| device.format);
+        let Reply::Frame { number } = self.line.request(&Request::Frame { stream })? else {
+            return Err(protocol("its reply is for another request"));
+        };
+        let file = self.line.files.pop().filter(|_| self.line.files.is_empty());
+        let file = file.ok_or_else(|| protocol("a frame came without one descriptor"))?;
+        let bytes = format.and_then(Format::frame_bytes);
+        let bytes = bytes.ok_or_else(|| protocol("a frame of a device that takes none"))?;
+        let bytes = SharedBytes::open(file, bytes);
+        let bytes = bytes.map_err(|error| protocol(&format!("the memory of a frame: {error}")))?;
+        Ok(Frame { number, bytes })
     }
 
     /// Submits an item, and returns its number, which comes back in its receipt. Numbers grow by

@@ -26,7 +26,7 @@ pub mod slack;
 pub mod slot;
 pub mod spread;
 
-pub use client::{Client, Draft, SOCKET, status};
+pub use client::{Client, Draft, Frame, SOCKET, status};
 pub use error::{ConnectError, Ended, RequestError, SubmitError};
 
 pub use listener::Listener;

@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 use crate::{Format, Slack};
 
 /// The version of the protocol and of the layout of shared memory.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The most bytes of a request.
 pub const REQUEST_BYTES: usize = 4096;
@@ -26,6 +26,9 @@ pub const NAME_BYTES_MOST: usize = 64;
 
 /// The most bytes of a payload.
 pub const PAYLOAD_BYTES_MOST: usize = 32 << 10;
+
+/// The most frames of pictures of a client, in all its streams.
+pub const FRAMES_MOST: u32 = 128;
 
 /// The most items of a client.
 pub const ITEMS_MOST: u32 = 1 << 14;
@@ -78,6 +81,12 @@ pub enum Request {
         /// The stream.
         stream: StreamId,
     },
+    /// Asks for memory for one more frame, of a stream to a device that takes frames. The reply is
+    /// [`Reply::Frame`], with a descriptor: a file of as many bytes as a frame has.
+    Frame {
+        /// The stream.
+        stream: StreamId,
+    },
     /// Lets items of a stream be delivered again that had stopped for a late item.
     Resume {
         /// The stream.
@@ -112,6 +121,11 @@ pub enum Request {
 pub enum Reply {
     /// To [`Request::Hello`].
     Welcome(Welcome),
+    /// To [`Request::Frame`].
+    Frame {
+        /// The number by which items name the frame.
+        number: u32,
+    },
     /// The request was carried out.
     Done,
     /// To [`Request::Status`].

@@ -137,9 +137,12 @@ pub struct ReceiptSlot {
     /// `NO_CORRECTION` for none.
     correction: i32,
     unused: u32,
+    /// `NO_REFRESH` for none.
+    msc: u64,
 }
 
 const NO_CORRECTION: i32 = i32::MIN;
+const NO_REFRESH: u64 = u64::MAX;
 
 /// Bytes of a [`ReceiptSlot`].
 pub const RECEIPT_BYTES: usize = size_of::<ReceiptSlot>();
@@ -192,6 +195,7 @@ impl From<&Answered> for ReceiptSlot {
                 .unwrap_or(u16::MAX),
             correction: correction.map_or(NO_CORRECTION, |correction| correction.0),
             unused: 0,
+            msc: answered.receipt.msc.unwrap_or(NO_REFRESH),
         }
     }
 }
@@ -216,6 +220,7 @@ impl ReceiptSlot {
             outcome: *Outcome::ALL.get(usize::from(slot.outcome))?,
             evidence: *Evidence::ALL.get(usize::from(slot.evidence))?,
             correction: (slot.correction != NO_CORRECTION).then_some(Correction(slot.correction)),
+            msc: (slot.msc != NO_REFRESH).then_some(slot.msc),
         };
         let needed = Nanos::from_nanos(slot.needed);
         let arrival = moment(slot.arrived).map(|at| Arrival { at, needed });
@@ -255,6 +260,7 @@ mod tests {
                 ended: Some(Moment::from_nanos(10)),
                 evidence: Evidence::Kernel,
                 correction: Some(Correction(-7)),
+                msc: Some(11),
                 ..Receipt::undelivered(&item, outcome)
             };
             let arrival = Arrival { at: Moment::from_nanos(2), needed: Nanos::from_nanos(4) };

@@ -201,7 +201,10 @@ pub(crate) struct Session {
     pub counts: Counts,
     pub meter: SlackMeter,
     notifies: bool,
-    pub ring_bytes: usize,
+    /// Bytes of its rings and of its frames.
+    pub shared_bytes: usize,
+    /// Frames that it has.
+    pub frames: u32,
 }
 
 /// An item that waits for a receipt.
@@ -271,7 +274,8 @@ impl Session {
             counts: Counts::default(),
             meter: SlackMeter::default(),
             notifies: false,
-            ring_bytes: shapes.bytes(),
+            shared_bytes: shapes.bytes(),
+            frames: 0,
         };
         Ok((session, [of_items, of_receipts], items_are_secret.and(receipts_are_secret).err()))
     }

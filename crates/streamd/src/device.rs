@@ -12,11 +12,12 @@ use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_prepare::Preparation;
+use tactus_stream::Format;
 use tactus_stream::message::DeviceInfo;
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, affinity, clock};
 
-use crate::queue::{Queue, Rest};
+use crate::queue::{Granted, Queue, Rest};
 use crate::sink::{HandedOver, Sink};
 
 /// The longest final spin.
@@ -155,8 +156,18 @@ impl DeviceThread {
         }
     }
 
+    /// Passes memory for frames on to the sink. The queue has it before the items that name it.
+    fn take_frames(&mut self) {
+        if let Format::Frame { .. } = self.sink.format() {
+            for Granted { client, number, file } in self.queue.take_frames() {
+                self.sink.add_frame(client, number, file);
+            }
+        }
+    }
+
     /// Silences clients that have gone.
     fn silence(&mut self) {
+        self.take_frames();
         for client in self.queue.take_left() {
             self.sink.client_left(client);
         }
@@ -183,6 +194,7 @@ impl DeviceThread {
                 Taken::More => continue,
                 Taken::Nothing => return false,
             };
+            self.take_frames();
             if let HandedOver::Done(delivery) = self.sink.hand_over(&item) {
                 self.queue.settle(&item.place(), delivery);
             }

@@ -1,6 +1,7 @@
 //! The queue of a device, between the thread that takes items from clients and the thread that
 //! delivers them.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -39,6 +40,8 @@ struct State {
     device: Device<Payload>,
     /// Receipts to pass on.
     receipts: Vec<Receipt>,
+    /// Memory for frames that the sink does not have yet.
+    frames: Vec<Granted>,
     /// Clients that have gone, whose notes are to be silenced.
     left: Vec<ClientId>,
     /// How late deliveries began.
@@ -46,6 +49,14 @@ struct State {
     /// Until when the thread of the device sleeps; `None` while it is awake.
     sleeps_until: Option<Moment>,
     is_ending: bool,
+}
+
+/// Memory for a frame of a client.
+#[derive(Debug)]
+pub(crate) struct Granted {
+    pub client: ClientId,
+    pub number: u32,
+    pub file: OwnedFd,
 }
 
 /// What the thread of a device does when nothing is due.
@@ -64,6 +75,7 @@ impl Queue {
         let state = State {
             device: Device::new(lead),
             receipts: Vec::new(),
+            frames: Vec::new(),
             left: Vec::new(),
             errors: Spread::default(),
             sleeps_until: None,
@@ -118,6 +130,16 @@ impl Queue {
         self.remove(&Removal::Leave(client));
         self.lock().left.push(client);
         self.changed.send();
+    }
+
+    /// Passes memory for a frame on, before any item that names it.
+    pub fn grant(&self, granted: Granted) {
+        self.lock().frames.push(granted);
+    }
+
+    /// The memory since the last call.
+    pub fn take_frames(&self) -> Vec<Granted> {
+        std::mem::take(&mut self.lock().frames)
     }
 
     /// Ends the thread of the device.

@@ -1,6 +1,7 @@
 //! The server: one thread that takes items from clients and passes on receipts, and a thread for
 //! each device.
 
+mod frames;
 mod introduce;
 mod items;
 mod status;
@@ -402,6 +403,7 @@ impl Server {
         self.take_items(key, now, usize::MAX)?;
         let reply = match request {
             Request::Status => Ok(Reply::Status(self.status(now))),
+            Request::Frame { stream } => return self.grant_frame(key, stream),
             request => match self.client(key) {
                 Some(client) => self.carry_out(client, request).map(|()| Reply::Done),
                 None => return Err(Closed(Some("the first request is `hello`".to_owned()))),
@@ -418,7 +420,10 @@ impl Server {
     fn carry_out(&mut self, client: ClientId, request: Request) -> Result<(), String> {
         let refused = |refusal: Refusal| refusal.to_string();
         match request {
-            Request::Hello { .. } | Request::Listen { .. } | Request::Status => {}
+            Request::Hello { .. }
+            | Request::Listen { .. }
+            | Request::Status
+            | Request::Frame { .. } => {}
             Request::Open { stream, device } => {
                 let device = DeviceId(self.find(&device)?);
                 self.desk.open(client, stream, device).map_err(refused)?;
@@ -483,7 +488,7 @@ impl Server {
         if let Some(reason) = reason {
             let _ = connection.reply(&Reply::Ended(reason), &[]);
         }
-        let rings = connection.session().map_or(0, |session| session.ring_bytes);
+        let rings = connection.session().map_or(0, |session| session.shared_bytes);
         self.users.disconnect(connection.peer.user, rings, clock::now());
         match self.drop_socket(connection) {
             Role::Unintroduced { .. } => {}

@@ -1,5 +1,7 @@
 //! Where items come out.
 
+use std::os::fd::OwnedFd;
+
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{ClientId, Item, Moment, Place};
 use tactus_model::time::Nanos;
@@ -50,6 +52,10 @@ pub trait Sink: Send {
     /// Passes on the deliveries that have ended since the last call, and does what the sink must
     /// do meanwhile, e.g. sends the next part of a long item.
     fn settled(&mut self, _found: &mut dyn FnMut(Place, Delivery)) {}
+
+    /// Takes memory that a client writes frames to, before an item names it by this number. Only
+    /// sinks that take [frames](Format::Frame) get any.
+    fn add_frame(&mut self, _client: ClientId, _number: u32, _file: OwnedFd) {}
 
     /// Silences what a client has left sounding, as soon as possible. A sink that is dropped
     /// silences everything.

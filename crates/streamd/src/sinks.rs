@@ -9,6 +9,7 @@
 //! | [`scheduled`] | UDP datagrams that the kernel holds until their times |
 //! | [`lights`] | DMX512 universes over a network |
 //! | [`sacn`], [`artnet`] | the two protocols of lights |
+//! | [`picture`] | frames in a window of an X11 display |
 
 pub mod artnet;
 pub mod datagram;
@@ -17,6 +18,7 @@ pub mod lights;
 mod link;
 pub mod midi_line;
 pub mod midi_port;
+pub mod picture;
 pub mod sacn;
 pub mod scheduled;
 

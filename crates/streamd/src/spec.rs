@@ -16,6 +16,7 @@ use crate::sinks::jack::{CHANNELS_MOST, Content, Jack, Ports};
 use crate::sinks::lights::{Lights, Protocol, Universe};
 use crate::sinks::midi_line::{MidiLine, NotARate, Rate};
 use crate::sinks::midi_port::{PtyPort, RawPort};
+use crate::sinks::picture::{NotAPlace, Picture, Place};
 use crate::sinks::sacn;
 use crate::sinks::scheduled::ScheduledDatagrams;
 
@@ -70,11 +71,13 @@ pub enum DeviceSpec {
     Sacn(Universe),
     /// A universe of lights by Art-Net.
     ArtNet(Universe),
+    /// Frames in a window of an X11 display.
+    Picture(Place),
 }
 
 impl DeviceSpec {
     /// The forms of the text, each with its meaning.
-    pub const FORMS: [(&str, &str); 8] = [
+    pub const FORMS: [(&str, &str); 9] = [
         ("measure", "Takes any bytes, and shows the error against due times."),
         (
             "midi-pty[:RATE][,link=PATH]",
@@ -89,6 +92,10 @@ impl DeviceSpec {
         ),
         ("sacn:UNIVERSE[@HOST]", "DMX512 values by streaming ACN, to a group or a host."),
         ("artnet:UNIVERSE@HOST", "DMX512 values by Art-Net."),
+        (
+            "picture:DISPLAY[,WIDTHxHEIGHT]",
+            "Frames in a window of an X11 display of this machine, e.g. :0 (default: the whole screen).",
+        ),
     ];
 
     /// Opens the device.
@@ -132,6 +139,10 @@ impl DeviceSpec {
                 let source = format!("tactus {name}");
                 let lights = Lights::open(universe, to, &source, identifier);
                 Box::new(lights.map_err(|error| system("socket", error))?)
+            }
+            Self::Picture(place) => {
+                let title = format!("tactus {name}");
+                Box::new(Picture::open(place, &title).map_err(|error| unusable(&error))?)
             }
         })
     }
@@ -246,6 +257,10 @@ fn parse(kind: &str, details: Option<&str>) -> Result<DeviceSpec, String> {
         }
         "sacn" => DeviceSpec::Sacn(universe(Protocol::Sacn, needed()?)?),
         "artnet" => DeviceSpec::ArtNet(universe(Protocol::ArtNet, needed()?)?),
+        "picture" => {
+            let place = needed()?.parse();
+            DeviceSpec::Picture(place.map_err(|error: NotAPlace| error.to_string())?)
+        }
         _ if details.is_some() => return Err(format!("nothing follows `{kind}`")),
         _ => DeviceSpec::Measure,
     })
@@ -296,6 +311,7 @@ impl fmt::Display for DeviceSpec {
             }
             Self::Sacn(universe) => write!(f, "sacn:{universe}"),
             Self::ArtNet(universe) => write!(f, "artnet:{universe}"),
+            Self::Picture(place) => write!(f, "picture:{place}"),
         }
     }
 }
@@ -338,6 +354,8 @@ mod tests {
             "peer=udp:localhost:9000,txtime",
             "stage=sacn:1",
             "stage=artnet:1@192.0.2.7",
+            "left=picture::1",
+            "left=picture:host:1.0,640x480",
         ] {
             let device: NamedDevice = text.parse().unwrap();
             assert_eq!(device.to_string(), text);
@@ -351,6 +369,9 @@ mod tests {
             ("a=jack-midi:", "`jack-midi:`: `` is not the name of a client"),
             ("a=midi-raw", "`midi-raw`: write midi-raw:PATH[,RATE]"),
             ("a=midi-raw:x", "`midi-raw:x`: `x` is not a whole path"),
+            ("a=picture", "`picture`: write picture:DISPLAY[,WIDTHxHEIGHT]"),
+            ("a=picture::0,9", "`picture::0,9`: `9` is not WIDTHxHEIGHT, e.g. 1280x720"),
+            ("a=picture:0", "`picture:0`: `0` is not an X11 display, e.g. :0"),
             ("a=midi-pty:link=x", "`midi-pty:link=x`: `x` is not a whole path"),
         ] {
             assert_eq!(refused(text), said);

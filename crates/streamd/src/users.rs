@@ -15,10 +15,10 @@ const CONNECTIONS_OF_ROOT: usize = 32;
 /// The most connections of a user other than root.
 pub const CONNECTIONS_OF_USER: usize = 128;
 
-/// The most bytes of rings, of all users and of one other than root. The server has as many bytes
-/// of payloads at most.
-const RINGS_MOST: usize = 256 << 20;
-const RINGS_OF_USER: usize = 64 << 20;
+/// The most bytes of rings and frames, of all users and of one other than root. The server has as
+/// many bytes of payloads at most.
+const SHARED_MOST: usize = 256 << 20;
+const SHARED_OF_USER: usize = 64 << 20;
 
 /// The rates of a user: notices 40 000 a second, requests 1000 a second.
 const NOTICE_EVERY: Nanos = Nanos::from_micros(25);
@@ -41,7 +41,7 @@ pub(crate) struct Users {
 #[derive(Debug)]
 struct User {
     connections: usize,
-    ring_bytes: usize,
+    shared_bytes: usize,
     notices: TokenBucket,
     requests: TokenBucket,
     items: TokenBucket,
@@ -51,7 +51,7 @@ impl Default for User {
     fn default() -> Self {
         Self {
             connections: 0,
-            ring_bytes: 0,
+            shared_bytes: 0,
             notices: TokenBucket::new(NOTICE_EVERY, BURST),
             requests: TokenBucket::new(REQUEST_EVERY, BURST),
             items: TokenBucket::new(ITEM_EVERY, ITEMS_AT_ONCE),
@@ -79,34 +79,34 @@ impl Users {
         Ok(())
     }
 
-    /// Counts a connection and its rings no longer.
-    pub fn disconnect(&mut self, user: u32, ring_bytes: usize, now: Moment) {
+    /// Counts a connection and its memory no longer.
+    pub fn disconnect(&mut self, user: u32, shared_bytes: usize, now: Moment) {
         if let Some(user) = self.all.get_mut(&user) {
             user.connections -= 1;
-            user.ring_bytes -= ring_bytes;
+            user.shared_bytes -= shared_bytes;
         }
         self.all.retain(|_, user| user.connections > 0 || user.is_used(now));
     }
 
-    /// Counts the rings of a connected user, or says why they are too large.
-    pub fn take_rings(&mut self, user: u32, bytes: usize) -> Result<(), String> {
-        let all: usize = self.all.values().map(|user| user.ring_bytes).sum();
-        let most = if user == 0 { RINGS_MOST } else { RINGS_OF_USER };
+    /// Counts the rings or a frame of a connected user, or says why they are too large.
+    pub fn take_memory(&mut self, user: u32, bytes: usize) -> Result<(), String> {
+        let all: usize = self.all.values().map(|user| user.shared_bytes).sum();
+        let most = if user == 0 { SHARED_MOST } else { SHARED_OF_USER };
         let of_user = self.all.entry(user).or_default();
-        if all + bytes > RINGS_MOST || of_user.ring_bytes + bytes > most {
+        if all + bytes > SHARED_MOST || of_user.shared_bytes + bytes > most {
             return Err(
-                "the rings of all clients would be too large; fix: request fewer items, or \
-                        shorter payloads"
+                "the rings and frames of all clients would be too large; fix: request fewer items \
+                 or frames, or shorter payloads"
                     .to_owned(),
             );
         }
-        of_user.ring_bytes += bytes;
+        of_user.shared_bytes += bytes;
         Ok(())
     }
 
     /// Counts them no longer.
-    pub fn return_rings(&mut self, user: u32, bytes: usize) {
-        self.all.entry(user).or_default().ring_bytes -= bytes;
+    pub fn return_memory(&mut self, user: u32, bytes: usize) {
+        self.all.entry(user).or_default().shared_bytes -= bytes;
     }
 
     /// Counts a notice. Returns until when its connection has to wait, if there are too many.
@@ -196,10 +196,10 @@ mod tests {
     fn rings_are_limited() {
         let mut users = Users::default();
         users.connect(1, 0).unwrap();
-        assert!(users.take_rings(1, RINGS_OF_USER).is_ok());
-        assert!(users.take_rings(1, 1).unwrap_err().contains("fix:"));
-        users.disconnect(1, RINGS_OF_USER, NOW);
+        assert!(users.take_memory(1, SHARED_OF_USER).is_ok());
+        assert!(users.take_memory(1, 1).unwrap_err().contains("fix:"));
+        users.disconnect(1, SHARED_OF_USER, NOW);
         users.connect(1, 0).unwrap();
-        assert!(users.take_rings(1, 1).is_ok());
+        assert!(users.take_memory(1, 1).is_ok());
     }
 }

@@ -313,7 +313,14 @@ impl Raw {
         loop {
             match self.reply()? {
                 (Reply::Ended(reason), _) => return Some(reason),
-                (Reply::Refused(_) | Reply::Done | Reply::Status(_) | Reply::Welcome(_), _) => {}
+                (
+                    Reply::Refused(_)
+                    | Reply::Done
+                    | Reply::Frame { .. }
+                    | Reply::Status(_)
+                    | Reply::Welcome(_),
+                    _,
+                ) => {}
             }
         }
     }

@@ -280,7 +280,7 @@ impl Sink for Slow {
             && Client::now() >= until
         {
             let (began, ended, evidence) = (place.due, until, Evidence::DeviceClock);
-            found(place, Delivery { began, ended, taken: true, evidence, correction: None });
+            found(place, Delivery { evidence, ..Delivery::by_call(began, ended, true) });
             self.busy = None;
         }
     }

@@ -141,9 +141,8 @@ impl Drop for SharedWords {
     }
 }
 
-/// Bytes that this process writes, and others read at their own risk: an X server that draws from
-/// them. Nobody else can write to them
-/// ([`F_SEAL_FUTURE_WRITE`](https://man7.org/linux/man-pages/man2/F_GET_SEALS.2const.html)).
+/// Bytes that one process writes, and others read at their own risk: an X server that draws from
+/// them. The size is sealed, so that nobody truncates what others use.
 #[doc(alias = "memfd_create")]
 #[derive(Debug)]
 pub struct SharedBytes {
@@ -155,32 +154,63 @@ pub struct SharedBytes {
 // SAFETY: the mapping belongs to the process, not to a thread, and only this value accesses it.
 unsafe impl Send for SharedBytes {}
 
+/// Creates memory of `length` bytes, all zero, for [`SharedBytes::open`] of another process. Its size
+/// is sealed, and the file descriptor is closed on exec.
+///
+/// # Errors
+/// `ENOMEM`, `EMFILE`.
+pub fn sized_file(length: usize) -> Result<OwnedFd, SysError> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file =
+        rustix::fs::memfd_create("tactus-shared", flags).map_err(SysError::of("memfd_create"))?;
+    rustix::fs::ftruncate(&file, length as u64).map_err(SysError::of("ftruncate"))?;
+    let seals = SealFlags::SHRINK | SealFlags::GROW;
+    rustix::fs::fcntl_add_seals(&file, seals).map_err(SysError::of("fcntl"))?;
+    Ok(file)
+}
+
 impl SharedBytes {
-    /// Allocates `length` bytes, all zero. The file descriptor is closed on exec.
+    /// Allocates `length` bytes, all zero, to which nobody else can write
+    /// ([`F_SEAL_FUTURE_WRITE`](https://man7.org/linux/man-pages/man2/F_GET_SEALS.2const.html)). The
+    /// file descriptor is closed on exec.
     ///
     /// # Errors
     /// `ENOMEM`, `EMFILE`; `EINVAL` for a length of zero, and on kernels before 5.1.
     pub fn create(length: usize) -> Result<Self, SysError> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = rustix::fs::memfd_create("tactus-shared", flags)
-            .map_err(SysError::of("memfd_create"))?;
-        rustix::fs::ftruncate(&file, length as u64).map_err(SysError::of("ftruncate"))?;
+        let bytes = Self::map(sized_file(length)?, length)?;
+        let seals = SealFlags::FUTURE_WRITE;
+        rustix::fs::fcntl_add_seals(&bytes.file, seals).map_err(SysError::of("fcntl"))?;
+        Ok(bytes)
+    }
+
+    /// Maps `length` bytes that another process has made by [`sized_file`] and passed on. It must not
+    /// write to them: they are this process's to write.
+    ///
+    /// # Errors
+    /// `EINVAL`: the file has another size, or one that can change; `ENOMEM`.
+    pub fn open(file: OwnedFd, length: usize) -> Result<Self, SysError> {
+        let seals = rustix::fs::fcntl_get_seals(&file).map_err(SysError::of("fcntl"))?;
+        let size = rustix::fs::fstat(&file).map_err(SysError::of("fstat"))?.st_size;
+        if !seals.contains(SealFlags::SHRINK) || size as u64 != length as u64 {
+            return Err(SysError::new("fcntl", Errno::INVAL));
+        }
+        Self::map(file, length)
+    }
+
+    fn map(file: OwnedFd, length: usize) -> Result<Self, SysError> {
         let (protection, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: the kernel chooses a free address range; no other memory is touched.
         let start =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, protection, shared, &file, 0) };
         let start = start.map_err(SysError::of("mmap"))?;
         let start = NonNull::new(start.cast()).ok_or(SysError::new("mmap", Errno::FAULT))?;
-        let bytes = Self { file, start, length };
-        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE;
-        rustix::fs::fcntl_add_seals(&bytes.file, seals).map_err(SysError::of("fcntl"))?;
-        Ok(bytes)
+        Ok(Self { file, start, length })
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the mapping has this length, lives as long as `self`, and cannot be truncated;
-        // nobody else can write to it.
+        // nobody else writes to it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 
@@ -201,7 +231,7 @@ impl SharedBytes {
 
 impl Drop for SharedBytes {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `create`, has this length, and no borrow of it outlives
+        // SAFETY: the mapping was made in `map`, has this length, and no borrow of it outlives
         // `self`. A failure cannot be handled.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
     }
@@ -236,6 +266,22 @@ mod tests {
         rustix::io::pread(&theirs, &mut read, 4999).unwrap();
         assert_eq!((read, ours.bytes()[4999]), ([7], 7));
         assert_eq!(rustix::io::pwrite(&theirs, &[8], 4999), Err(Errno::PERM));
+    }
+
+    #[test]
+    fn shared_bytes_of_another_process_have_the_size_that_was_agreed() {
+        let file = sized_file(5000).unwrap();
+        let again = || file.try_clone().unwrap();
+        let mut ours = SharedBytes::open(again(), 5000).unwrap();
+        ours.bytes_mut()[4999] = 7;
+        let mut read = [0];
+        rustix::io::pread(&file, &mut read, 4999).unwrap();
+        assert_eq!(read, [7]);
+        assert_eq!(rustix::fs::ftruncate(&file, 1), Err(Errno::PERM));
+        assert!(SharedBytes::open(again(), 4999).is_err(), "another size");
+        let changing = super::file().unwrap();
+        changing.set_len(5000).unwrap();
+        assert!(SharedBytes::open(changing.into(), 5000).is_err(), "a size that can change");
     }
 
     #[test]

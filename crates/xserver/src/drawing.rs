@@ -1,8 +1,9 @@
 //! Drawing images in windows and pixmaps.
 
 use x11rb::connection::Connection;
+use x11rb::cookie::Cookie;
 use x11rb::errors::{ConnectionError, ReplyError};
-use x11rb::protocol::xproto::{self, ImageFormat};
+use x11rb::protocol::xproto::{self, GetInputFocusReply, ImageFormat};
 use x11rb::protocol::{Event, shm};
 use x11rb::rust_connection::RustConnection;
 
@@ -87,7 +88,32 @@ pub fn draw(
 /// # Errors
 /// The connection is broken, or the server refused a request whose reply nobody awaited.
 pub fn wait(connection: &RustConnection) -> Result<(), ReplyError> {
-    xproto::get_input_focus(connection)?.reply()?;
+    wait_for(request_answer(connection)?)
+}
+
+/// Asks the server for an answer once it has done everything before.
+///
+/// # Errors
+/// The connection is broken.
+pub fn request_answer(connection: &RustConnection) -> Result<Answer<'_>, ConnectionError> {
+    let cookie = xproto::get_input_focus(connection)?;
+    connection.flush()?;
+    Ok(Answer { connection, cookie })
+}
+
+/// An answer that was requested.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    connection: &'a RustConnection,
+    cookie: Cookie<'a, RustConnection, GetInputFocusReply>,
+}
+
+/// Waits for it.
+///
+/// # Errors
+/// As for [`wait`].
+pub fn wait_for(Answer { connection, cookie }: Answer<'_>) -> Result<(), ReplyError> {
+    cookie.reply()?;
     // An image that the server refuses is an event, which has come before the reply.
     while let Some(event) = connection.poll_for_event()? {
         if let Event::Error(error) = event {

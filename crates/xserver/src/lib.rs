@@ -1,10 +1,16 @@
-//! An X server of our own, which draws into its memory: an Xvfb.
+//! X servers: windows and images on any of them, and one of our own, which draws into its memory: an
+//! Xvfb.
 //!
-//! [`framebuffer`] reads the picture on its screen without a client's help.
+//! | module | content |
+//! |---|---|
+//! | [`window`] | windows, the ways of frames to them, and when a frame was seen |
+//! | [`drawing`] | drawing images |
+//! | [`framebuffer`] | the picture on the screen of our server, read without a client's help |
 #![forbid(unsafe_code)]
 
 pub mod drawing;
 pub mod framebuffer;
+pub mod window;
 
 use std::ffi::OsStr;
 use std::fs::File;

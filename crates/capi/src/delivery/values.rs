@@ -36,6 +36,9 @@ pub const TACTUS_DMX: u32 = 2;
 /// The device takes any bytes.
 pub const TACTUS_BYTES: u32 = 3;
 
+/// The device takes frames of pictures, for which this library has no memory.
+pub const TACTUS_FRAME: u32 = 4;
+
 /// The device took the item.
 pub const TACTUS_DELIVERED: u32 = 0;
 
@@ -119,7 +122,7 @@ pub struct tactus_receipt {
 pub struct tactus_device {
     /// Its name, with a NUL.
     pub name: [c_char; 65],
-    /// What it takes: `TACTUS_MIDI`, `TACTUS_AUDIO`, `TACTUS_DMX` or `TACTUS_BYTES`.
+    /// What it takes: `TACTUS_MIDI`, `TACTUS_AUDIO`, `TACTUS_DMX`, `TACTUS_BYTES` or `TACTUS_FRAME`.
     pub format: u32,
     /// The channels of `TACTUS_AUDIO`, the most bytes of `TACTUS_BYTES`; otherwise 0.
     pub size: u32,
@@ -249,6 +252,8 @@ impl From<&DeviceInfo> for tactus_device {
             Format::Audio { channels } => (TACTUS_AUDIO, channels.into()),
             Format::Dmx => (TACTUS_DMX, 0),
             Format::Bytes { most } => (TACTUS_BYTES, most),
+            // Its frames are not reached from C.
+            Format::Frame { .. } => (TACTUS_FRAME, 0),
         };
         let mut name = [0; 65];
         copy(&info.name, &mut name);

@@ -17,8 +17,9 @@ use tactus_model::policy::Scheduling;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Speed};
-use tactus_player::{Pace, PlayerError, Spec, Track};
+use tactus_player::{Output, Pace, PlayerError, Spec, Track};
 use tactus_sound::Peer;
+use tactus_stream::SOCKET;
 
 use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
@@ -45,6 +46,9 @@ use self::show::Show;
 ///
 /// A folder opens as a scrolling window of thumbnails: a click or Return plays a clip, q ends.
 ///
+/// With --through, the delivery server shows the frames, in windows that several programs share:
+/// tactus streamd --device left=picture::1 --device right=picture::2
+///
 /// Example: tactus play clip.mkv; tactus play left.mkv right.mkv --display :1 --display :2
 #[derive(Args)]
 pub(crate) struct PlayArguments {
@@ -58,11 +62,14 @@ pub(crate) struct PlayArguments {
 /// How clips are played.
 #[derive(Args)]
 pub(crate) struct HowArguments {
-    /// X11 display: one for all clips, or one for each, in their order [default: DISPLAY]
+    /// X11 display, Wayland socket, or device of the delivery server: one for all clips, or one for each, in their order [default: DISPLAY; the server's only device that takes frames]
     #[arg(long, value_name = "DISPLAY")]
     display: Vec<String>,
+    /// Let the delivery server show the frames, with those of other programs: its socket [default without a value: /run/tactus/streamd.sock]
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET)]
+    through: Option<PathBuf>,
     /// Way of frames to the display
-    #[arg(long, value_name = "WAY", default_value = "auto")]
+    #[arg(long, value_name = "WAY", default_value = "auto", conflicts_with = "through")]
     transport: Transport,
     /// Where to begin, in the time of the clip
     #[arg(long, value_name = "DURATION", default_value = "0s")]
@@ -121,17 +128,30 @@ enum Transport {
     Shm,
     /// The connection carries the pixels
     Socket,
+    /// A Wayland compositor, with presentation feedback; auto takes it if there is no DISPLAY
+    Wayland,
 }
 
-impl From<Transport> for Option<tactus_player::Transport> {
-    fn from(transport: Transport) -> Self {
-        match transport {
-            Transport::Auto => None,
-            Transport::Present => Some(tactus_player::Transport::Present),
-            Transport::Shm => Some(tactus_player::Transport::Shm),
-            Transport::Socket => Some(tactus_player::Transport::Socket),
+impl Transport {
+    /// Where it leads, on a display or the default one.
+    fn output(self, display: Option<String>) -> Output {
+        let x11 = |display, transport| Output::X11 { display, transport };
+        match self {
+            Self::Wayland => Output::Wayland { display },
+            Self::Auto if display.is_none() && !is_set("DISPLAY") && is_set("WAYLAND_DISPLAY") => {
+                Output::Wayland { display }
+            }
+            Self::Auto => x11(display, None),
+            Self::Present => x11(display, Some(tactus_player::Transport::Present)),
+            Self::Shm => x11(display, Some(tactus_player::Transport::Shm)),
+            Self::Socket => x11(display, Some(tactus_player::Transport::Socket)),
         }
     }
+}
+
+/// Whether a variable of the environment has a value.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
 pub(crate) fn run(arguments: &PlayArguments) -> CommandResult {
@@ -184,6 +204,14 @@ impl HowArguments {
         }
     }
 
+    /// Where the picture of a clip is shown.
+    fn output(&self, display: Option<String>) -> Output {
+        match &self.through {
+            Some(socket) => Output::Server { socket: socket.clone(), device: display },
+            None => self.transport.output(display),
+        }
+    }
+
     fn spec(&self, clips: Vec<Clip>) -> CommandResult<Spec> {
         let longest = clips.iter().map(|clip| clip.duration).max().flatten();
         let is_known = clips.iter().all(|clip| clip.duration.is_some());
@@ -202,7 +230,7 @@ impl HowArguments {
                 return Err(CommandError::usage(text));
             }
         };
-        let track = |(clip, display)| Track { clip, display };
+        let track = |(clip, display)| Track { clip, output: self.output(display) };
         let tracks = clips.into_iter().zip(displays).map(track).collect();
         let sound = match &self.sound {
             _ if self.mute => None,
@@ -216,7 +244,6 @@ impl HowArguments {
             speed: self.rate,
             if_late: if self.show_late { IfLate::Show } else { IfLate::Drop },
             sound,
-            transport: self.transport.into(),
             pace: Pace {
                 policy: self.policy,
                 reserve: self.reserve,

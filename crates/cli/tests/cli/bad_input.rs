@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 152] = [
+const ROWS: [Row; 154] = [
     // Stores and sites.
     (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
     (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
@@ -179,6 +179,9 @@ const ROWS: [Row; 152] = [
     (&["reserve", "1ms/5s", "--rung", "deadline", "--", "true"], "a period of 4194.304ms", 3),
     (&["reserve", "9us/50us", "--rung", "deadline", "--", "true"], "a period of 100us", 3),
     (&["reserve", "--adjust", "1", "1ms/9ms"], "does not run under `tactus reserve`", 2),
+    // Devices of the delivery server.
+    (&["streamd", "--device", "a=picture:0"], "`0` is not an X11 display, e.g. :0", 2),
+    (&["streamd", "--device", "a=picture::0,9x"], "is not WIDTHxHEIGHT, e.g. 1280x720", 2),
     // Mail.
     (&["mail", "record", "{dir}/a.webm", "--picture", "screan"], "write synthetic, screen, cam", 2),
     (&["mail", "record", "{dir}/a.webm", "--sound", "mic"], "write synthetic, microphone, ", 2),

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use tactus_model::time::{Monotonic, Nanos};
-use tactus_sound::{Output, OutputSpec, Peer};
+use tactus_sound::{ClientSpec, Output, Peer};
 use tactus_synchrony::clip::SAMPLE_RATE;
 use tactus_synchrony::{Clip, Judgement, Moment, SignedNanos};
 use tactus_sys::clock;
@@ -95,7 +95,7 @@ fn reference_player() {
     let shift = file.trim_end_matches(".mov").rsplit_once("25-").unwrap().1;
     let clip = Clip { shift: SignedNanos::from_nanos(shift.parse().unwrap()), ..CLIP };
     let peer = Peer::Client("quiet".to_owned());
-    let spec = OutputSpec { name: "reference".to_owned(), channels: 2, peer };
+    let spec = ClientSpec { name: "reference".to_owned(), channels: 2, peer };
     let mut sound = Output::open(&spec).unwrap();
     let mut window = Window::open(&clip);
     // The device's clock is found meanwhile.

@@ -1,6 +1,8 @@
 //! `tactus mail`: clips of the test pattern and the test tone.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,6 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tactus_clip::{PictureDecoder, PictureSpec, PixelFormat, SoundDecoder, SoundSpec, probe};
+use tactus_mail::unpack::unpack;
+use tactus_playback::MediaTime;
 use tactus_sound::{PrivateServer, server::SINK};
 use tactus_testing::{Need, require, skip};
 use tactus_xserver::{Screen, Server};
@@ -216,6 +221,161 @@ fn a_mail_is_played_by_its_own_stamps() {
     let off = frames.iter().zip(&stamps).filter(|(frame, stamp)| *frame - *stamp != begins);
     assert_eq!(off.count(), 0, "{frames:?} are not {stamps:?}");
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "the clip is removed");
+}
+
+/// When each second's flash and its tone begin in a recorded clip, in nanoseconds of the file.
+fn flashes_and_tones(clip: &str) -> (Vec<i64>, Vec<i64>) {
+    let clip = probe::probe(Path::new(clip)).unwrap();
+    let (width, height, format) = (16, 16, PixelFormat::Gray);
+    let spec = PictureSpec { from: MediaTime::ZERO, width, height, format };
+    let mut pictures = PictureDecoder::start(&clip, &spec).unwrap().unwrap();
+    let (mut frame, mut flashes, mut was_bright) = (vec![0; spec.frame_bytes()], Vec::new(), true);
+    while let Some(time) = pictures.read(&mut frame).unwrap() {
+        let sum: u64 = frame.iter().map(|pixel| u64::from(*pixel)).sum();
+        let is_bright = sum / frame.len() as u64 > 128;
+        if is_bright && !was_bright {
+            flashes.push(time.as_nanos());
+        }
+        was_bright = is_bright;
+    }
+    let (rate, speed) = (48_000, "1".parse().unwrap());
+    let spec = SoundSpec { from: MediaTime::ZERO, rate, channels: 1, speed };
+    let mut decoder = SoundDecoder::start(&clip, &spec).unwrap().unwrap();
+    let (mut samples, mut tones) = (Vec::new(), Vec::<i64>::new());
+    while decoder.read(&mut samples).unwrap() {}
+    for (position, _) in samples.iter().enumerate().filter(|(_, sample)| sample.abs() > 0.2) {
+        let at = position as i64 * 1_000_000_000 / i64::from(rate);
+        if tones.last().is_none_or(|last| at - last > 500_000_000) {
+            tones.push(at);
+        }
+    }
+    (flashes, tones)
+}
+
+/// A clip whose screen is bright in the first half of each second, with a tone that begins `planted`
+/// after it.
+fn flash_clip(tactus: &Tactus, planted: Duration) -> String {
+    let clip = path(tactus, "flash.mkv");
+    let picture = "color=black:s=320x240:r=50:d=8,drawbox=w=iw:h=ih:color=white:t=fill:\
+        enable='lt(mod(t+0.001,1),0.5)'";
+    let picture = picture.replace([' ', '\n'], "");
+    let planted = planted.as_secs_f64();
+    let tone =
+        format!("aevalsrc='if(lt(mod(t-{planted}+1,1),0.1),0.9*sin(2*PI*1000*t),0)':s=48000:d=8");
+    let mut make = Command::new("ffmpeg");
+    make.args([
+        "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", &picture, "-f", "lavfi", "-i",
+    ]);
+    make.args([&tone, "-c:v", "ffv1", "-c:a", "pcm_s16le", &clip]);
+    assert!(make.status().unwrap().success());
+    clip
+}
+
+/// Plays a clip with a planted offset, records it, and returns the median of sound − picture.
+fn recorded_offset(
+    tactus: &Tactus,
+    server: &Server,
+    sound: &PrivateServer,
+    planted: Duration,
+) -> i64 {
+    let played = flash_clip(tactus, planted);
+    let mut play = on(server, tactus, &["play", &played, "--sound", SINK, "--json"]);
+    play.envs(sound.variables()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut player = play.spawn().unwrap();
+    let started = BufReader::new(player.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut lines = started.skip_while(|line| !line.contains("\"started\""));
+    lines.next().unwrap();
+    let reader = std::thread::spawn(move || lines.count());
+    let (clip, microphone) = (path(tactus, "b.webm"), format!("microphone:{SINK}"));
+    let record = ["mail", "record", &clip, "--sound", &microphone, "--duration", "6s", "--json"];
+    let record = [&record[..], &["--rate", "50"]].concat();
+    let output = on(server, tactus, &record).envs(sound.variables()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    player.wait().unwrap();
+    reader.join().unwrap();
+    let (flashes, tones) = flashes_and_tones(&clip);
+    let nearest = |flash: &i64| tones.iter().map(|tone| tone - flash).min_by_key(|off| off.abs());
+    let mut offsets: Vec<i64> = flashes.iter().filter_map(nearest).collect();
+    offsets.sort_unstable();
+    println!("planted {planted:?}: {offsets:?}");
+    assert!(!offsets.is_empty(), "{flashes:?} {tones:?}");
+    offsets[offsets.len() / 2]
+}
+
+#[test]
+fn a_live_recording_keeps_the_offset_of_sound_and_picture() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let Some((server, _connection)) = display(&tactus) else { return };
+    let Some(sound) = require(Need::Sound, PrivateServer::start(1024)) else { return };
+    let planted = Duration::from_millis(250);
+    let none = recorded_offset(&tactus, &server, &sound, Duration::ZERO);
+    let some = recorded_offset(&tactus, &server, &sound, planted);
+    // The machine may be busy: each is nearer to what was planted than to the other.
+    let half = planted.as_nanos() as i64 / 2;
+    assert!(none < half && some > half, "{none} and {some} ns");
+}
+
+/// Takes one mail by SMTP (RFC 5321), and returns its text.
+fn take_mail(listener: &TcpListener) -> String {
+    let (stream, _) = listener.accept().unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut say = stream.try_clone().unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    say.write_all(b"220 test\r\n").unwrap();
+    let mut mail = String::new();
+    while let Some(line) = lines.next() {
+        let reply: &[u8] = match line.split([' ', ':']).next().unwrap_or_default() {
+            "DATA" => {
+                say.write_all(b"354 go on\r\n").unwrap();
+                for line in lines.by_ref().take_while(|line| line != ".") {
+                    // A line that begins with a dot is sent with another one.
+                    mail.push_str(line.strip_prefix('.').unwrap_or(&line));
+                    mail.push_str("\r\n");
+                }
+                b"250 taken\r\n"
+            }
+            "QUIT" => {
+                say.write_all(b"221 bye\r\n").unwrap();
+                break;
+            }
+            _ => b"250 ok\r\n",
+        };
+        say.write_all(reply).unwrap();
+    }
+    mail
+}
+
+#[test]
+fn a_mail_arrives_through_a_mail_program() {
+    let tactus = Tactus::new();
+    let found = Command::new("msmtp").arg("--version").stdout(Stdio::null()).status();
+    if require(Need::Display, found.map_err(|error| format!("msmtp: {error}"))).is_none() {
+        return;
+    }
+    if !encodes() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let settings = format!("account default\nhost 127.0.0.1\nport {port}\nfrom a@example.org\n");
+    let file = tactus.folder().join(".msmtprc");
+    fs::write(&file, settings).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let clip = path(&tactus, "a.webm");
+    tactus.succeed(&[&["mail", "record", &clip, "--duration", "1s"], &SYNTHETIC[..]].concat());
+    let taken = std::thread::spawn(move || take_mail(&listener));
+    let mut send = tactus.command(&["mail", "send", &clip, "--to", "b@example.org"]);
+    send.args(["--subject", "A try", "--sendmail", "msmtp"]).env("HOME", tactus.folder());
+    let output = send.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let arrived = tactus.folder().join("arrived.eml");
+    fs::write(&arrived, taken.join().unwrap()).unwrap();
+    let unpacked = unpack(&arrived, tactus.folder()).unwrap();
+    assert_eq!(fs::read(unpacked.clip()).unwrap(), fs::read(&clip).unwrap());
+    assert_eq!(unpacked.subject.as_deref(), Some("A try"));
 }
 
 #[test]

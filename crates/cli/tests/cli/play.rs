@@ -255,25 +255,29 @@ fn a_sound_server_that_restarts_is_found_again() {
     playing.succeed(300);
 }
 
-#[test]
-fn clips_on_two_displays_are_in_step() {
-    let (Some(left), Some(right)) = (Stage::new(4), Stage::new(2)) else { return };
-    let clip = left.clip("red.mkv", 2.0);
-    // One file has the authority of both.
-    let mut authority = fs::read(left.file("authority")).unwrap();
-    authority.truncate(0);
-    let displays = [left.display.display(), right.display.display()];
-    let cookies = [left.display.authority().1, right.display.authority().1];
-    for (display, cookie) in displays.iter().zip(&cookies) {
+/// Two displays, and an authority file of both in the folder of the first.
+fn two_stages() -> Option<(Stage, Stage)> {
+    let (left, right) = (Stage::new(4)?, Stage::new(2)?);
+    let mut authority = Vec::new();
+    for stage in [&left, &right] {
         // Family 65535 is every display; the number selects one.
         authority.extend(65535_u16.to_be_bytes());
+        let (display, cookie) = (stage.display.display(), stage.display.authority().1);
         let number = display.trim_start_matches(':').as_bytes();
-        for field in [&b""[..], number, b"MIT-MAGIC-COOKIE-1", cookie] {
+        for field in [&b""[..], number, b"MIT-MAGIC-COOKIE-1", &cookie] {
             authority.extend((field.len() as u16).to_be_bytes());
             authority.extend(field);
         }
     }
     fs::write(left.file("authority"), authority).unwrap();
+    Some((left, right))
+}
+
+#[test]
+fn clips_on_two_displays_are_in_step() {
+    let Some((left, right)) = two_stages() else { return };
+    let clip = left.clip("red.mkv", 2.0);
+    let displays = [left.display.display(), right.display.display()];
     let displays = ["--display", &displays[0], "--display", &displays[1], "--mute", ALL];
     let mut playing = left.play(&[&[&*clip, &*clip][..], &displays].concat());
     let (code, messages) = playing.end();
@@ -285,6 +289,133 @@ fn clips_on_two_displays_are_in_step() {
         frames.iter().filter(of_clip).map(times).collect::<Vec<_>>()
     };
     assert_eq!((due(0).len(), due(0)), (50, due(1)), "both have one clock");
+}
+
+/// The delivery server with a picture device on each display.
+struct Streamd(Child);
+
+impl Drop for Streamd {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Streamd {
+    fn start(left: &Stage, right: &Stage) -> (Self, String) {
+        let socket = left.file("streamd.sock");
+        let device = |name: &str, stage: &Stage| {
+            format!("{name}=picture:{},320x240", stage.display.display())
+        };
+        let mut command = left.tactus.command(&["streamd", "--policy", "other", "--socket"]);
+        command.arg(&socket).args(["--device", &device("left", left)]);
+        command.args(["--device", &device("right", right)]).stderr(Stdio::null());
+        let child = command.env("XAUTHORITY", left.file("authority")).spawn().unwrap();
+        let (streamd, began) = (Self(child), Instant::now());
+        while tactus_stream::status(&socket).is_err() {
+            assert!(began.elapsed() < PATIENCE, "no server");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        (streamd, socket)
+    }
+}
+
+#[test]
+fn players_share_displays_through_the_server() {
+    let Some((left, right)) = two_stages() else { return };
+    let clip = left.clip("red.mkv", 2.0);
+    let (streamd, socket) = Streamd::start(&left, &right);
+    let through = format!("--through={socket}");
+    // One player with both displays: its clips are in step.
+    let both = ["--display", "left", "--display", "right", "--mute", ALL];
+    let mut playing = left.play(&[&[&*clip, &*clip, &*through][..], &both].concat());
+    let opened = playing.until("opened");
+    assert_eq!((&opened["transport"], &opened["display"]), (&"server".into(), &"left".into()));
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(0), "{messages}");
+    let of_clip = |number: u64| {
+        let frames = playing.all("frame").into_iter();
+        frames.filter(move |frame| frame["clip"].as_u64() == Some(number)).collect::<Vec<_>>()
+    };
+    let dues = |number| of_clip(number).iter().map(|frame| frame["due"].as_u64()).collect();
+    let (first, second): (Vec<_>, Vec<_>) = (dues(0), dues(1));
+    assert_eq!((first.len(), &first), (50, &second), "both have one clock");
+    for frame in [of_clip(0), of_clip(1)].concat() {
+        let of = |key: &str| frame[key].as_u64();
+        assert_eq!(frame["evidence"] == "device-clock", of("msc").is_some(), "{frame}");
+    }
+    // Two players, each with a display of its own, and one that wants what the server has not.
+    let play = |device: &str| left.play(&[&clip, &through, "--display", device, "--mute", ALL]);
+    let (mut one, mut other) = (play("left"), play("right"));
+    one.until("frame");
+    other.until("frame");
+    // On a busy machine, a display may not answer in time.
+    assert!(one.succeed(50) > 0 && other.succeed(50) > 0);
+    let (code, messages) = play("middle").end();
+    assert_eq!(code, Some(3), "{messages}");
+    assert!(messages.contains("there is no device `middle`"), "{messages}");
+    let (code, messages) = left.play(&[&clip, &through, "--mute"]).end();
+    assert_eq!(code, Some(3), "{messages}");
+    assert!(messages.contains("left, right"), "{messages}");
+    drop(streamd);
+    let (code, messages) = play("left").end();
+    assert_eq!(code, Some(3), "{messages}");
+}
+
+/// A compositor without a screen, which ends with this value.
+struct Compositor(Child);
+
+impl Drop for Compositor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Compositor {
+    fn start(folder: &Path) -> Result<Self, String> {
+        let mut command = Command::new("weston");
+        command.args(["--backend=headless-backend.so", "--socket=wayland-test", "--no-config"]);
+        command.args(["--idle-time=0", "--width=640", "--height=480"]);
+        command.env("XDG_RUNTIME_DIR", folder).stdout(Stdio::null()).stderr(Stdio::null());
+        tactus_sys::process::end_with_parent(&mut command);
+        let child = command.spawn().map_err(|error| format!("weston: {error}"))?;
+        let (compositor, began) = (Self(child), Instant::now());
+        while !folder.join("wayland-test").exists() {
+            if began.elapsed() > PATIENCE {
+                return Err("weston does not start".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(compositor)
+    }
+}
+
+#[test]
+fn a_wayland_compositor_stamps_each_frame() {
+    let Some(stage) = Stage::new(4) else { return };
+    let folder = stage.tactus.folder().to_owned();
+    let Some(compositor) = require(Need::Display, Compositor::start(&folder)) else { return };
+    let clip = stage.clip("red.mkv", 2.0);
+    let play = |arguments: &[&str]| {
+        let mut command = stage.command(&[&[&*clip, "--mute", ALL], arguments].concat());
+        Playing::start(command.env("WAYLAND_DISPLAY", "wayland-test").env_remove("DISPLAY"))
+    };
+    for arguments in [&[][..], &["--transport", "wayland"]] {
+        let mut playing = play(arguments);
+        let opened = playing.until("opened");
+        assert_eq!((&opened["transport"], &opened["width"]), (&"wayland".into(), &320.into()));
+        assert!(playing.succeed(50) > 0);
+        let frames = playing.all("frame");
+        let shown: Vec<_> = frames.iter().filter(|frame| frame["outcome"] == "shown").collect();
+        assert!(shown.iter().all(|frame| frame["evidence"] == "device-clock"), "{:?}", shown[0]);
+        let stamps: Vec<_> = shown.iter().map(|frame| frame["ust"].as_u64().unwrap()).collect();
+        assert!(stamps.windows(2).all(|pair| pair[0] < pair[1]), "{stamps:?}");
+    }
+    drop(compositor);
+    let (code, messages) = play(&["--transport", "wayland"]).end();
+    assert_eq!(code, Some(3), "{messages}");
+    assert!(messages.contains("Wayland compositor"), "{messages}");
 }
 
 #[test]

@@ -61,6 +61,9 @@ pub struct Answered {
     /// How much faster than nominal the device's clock ran, in parts per billion; `null` if the times
     /// are not by that clock.
     pub correction_ppb: Option<Correction>,
+    /// The refresh of the display with which a frame was seen (MSC); only frames have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub msc: Option<u64>,
 }
 
 impl Answered {
@@ -75,6 +78,7 @@ impl Answered {
             outcome: receipt.outcome,
             evidence: receipt.evidence,
             correction_ppb: receipt.correction,
+            msc: receipt.msc,
         }
     }
 }

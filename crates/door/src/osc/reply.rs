@@ -87,6 +87,7 @@ mod tests {
             outcome: Outcome::Delivered,
             evidence: Evidence::DeviceClock,
             correction: Some(Correction(-7)),
+            msc: None,
         };
         let real =
             |nanos: u64| Argument::Time(TimeTag::of(Instant::from_nanos(7_000_000_000 + nanos)));

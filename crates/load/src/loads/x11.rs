@@ -13,23 +13,18 @@ use tactus_model::result::Shortfall;
 use tactus_permission::{Asked, Diagnosis};
 use tactus_prepare::diagnose_here;
 use tactus_sys::{SysError, mount};
-use tactus_xserver::{NoServer, Screen, Server};
+use tactus_xserver::{NoServer, Screen, Server, window};
+use x11rb::CURRENT_TIME;
 use x11rb::connection::{Connection, RequestConnection};
-use x11rb::protocol::xproto::{
-    self, CreateGCAux, CreateWindowAux, EventMask, Gcontext, Window, WindowClass,
-};
+use x11rb::protocol::xproto::{self, CreateWindowAux, EventMask, Gcontext, Rectangle, Window};
 use x11rb::protocol::xtest;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
-use x11rb::{COPY_DEPTH_FROM_PARENT, CURRENT_TIME};
 
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
 /// The screen of the server.
 const SCREEN: Screen = Screen { width: 640, height: 480, bytes_per_pixel: 4 };
-
-/// The core font that every server has.
-const FONT: &[u8] = b"fixed";
 
 /// Connections to a server that runs as long as this copy.
 pub(super) struct Display {
@@ -238,36 +233,10 @@ pub(super) fn open_window(
         .override_redirect(1)
         .background_pixel(screen.white_pixel)
         .event_mask(events);
-    let window = connection.generate_id().during(ACTION)?;
-    xproto::create_window(
-        connection,
-        COPY_DEPTH_FROM_PARENT,
-        window,
-        screen.root,
-        x,
-        y,
-        width,
-        height,
-        0,
-        WindowClass::INPUT_OUTPUT,
-        0,
-        &attributes,
-    )
-    .during(ACTION)?
-    .check()
-    .during(ACTION)?;
-    let font = connection.generate_id().during(ACTION)?;
-    xproto::open_font(connection, font, FONT).during(ACTION)?.check().during(ACTION)?;
-    let context = connection.generate_id().during(ACTION)?;
-    let letters = CreateGCAux::new()
-        .foreground(screen.black_pixel)
-        .background(screen.white_pixel)
-        .font(font)
-        .graphics_exposures(0);
-    xproto::create_gc(connection, context, window, &letters)
-        .during(ACTION)?
-        .check()
-        .during(ACTION)?;
+    let place = Rectangle { x, y, width, height };
+    let window = window::create(connection, screen, place, &attributes).during(ACTION)?;
+    let (black, white) = (screen.black_pixel, screen.white_pixel);
+    let context = window::letters(connection, window, black, white).during(ACTION)?;
     xproto::map_window(connection, window).during(ACTION)?.check().during(ACTION)?;
     Ok((window, context))
 }

@@ -122,6 +122,7 @@ mod tests {
             outcome: Outcome::Delivered,
             evidence: Evidence::Call,
             correction: None,
+            msc: None,
         }
     }
 

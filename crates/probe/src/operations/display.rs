@@ -11,12 +11,11 @@ use tactus_model::result::Shortfall;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError};
 use tactus_xserver::drawing::{self, Target};
-use tactus_xserver::{NoServer, Screen, Server};
-use x11rb::COPY_DEPTH_FROM_PARENT;
+use tactus_xserver::{NoServer, Screen, Server, window};
 use x11rb::connection::{Connection, RequestConnection};
 use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::shm;
-use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, WindowClass};
+use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, Rectangle};
 use x11rb::rust_connection::RustConnection;
 
 use super::{Repeatable, Unmeasurable};
@@ -184,7 +183,7 @@ impl Window {
         }
         let line = usize::from(image.width()) * usize::from(has);
         let padded = line.next_multiple_of(usize::from(format.scanline_pad / 8).max(1));
-        let (drawable, context) = map(&display.connection, screen.root, image)
+        let (drawable, context) = map(&display.connection, screen, image)
             .map_err(|error| refused(&display.name, &error))?;
         Ok(Self { drawable, context, depth, image, bytes: padded * usize::from(image.height()) })
     }
@@ -193,27 +192,13 @@ impl Window {
 /// Maps a window without a frame, which no window manager moves.
 fn map(
     connection: &RustConnection,
-    root: xproto::Window,
+    screen: &xproto::Screen,
     image: Image,
 ) -> Result<(xproto::Window, xproto::Gcontext), Box<dyn std::error::Error>> {
-    let (window, context) = (connection.generate_id()?, connection.generate_id()?);
+    let context = connection.generate_id()?;
     let attributes = CreateWindowAux::new().override_redirect(1);
-    let (width, height) = (image.width(), image.height());
-    xproto::create_window(
-        connection,
-        COPY_DEPTH_FROM_PARENT,
-        window,
-        root,
-        0,
-        0,
-        width,
-        height,
-        0,
-        WindowClass::INPUT_OUTPUT,
-        0,
-        &attributes,
-    )?
-    .check()?;
+    let place = Rectangle { x: 0, y: 0, width: image.width(), height: image.height() };
+    let window = window::create(connection, screen, place, &attributes)?;
     xproto::create_gc(connection, context, window, &CreateGCAux::new().graphics_exposures(0))?
         .check()?;
     xproto::map_window(connection, window)?.check()?;

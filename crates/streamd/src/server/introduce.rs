@@ -47,14 +47,14 @@ impl Server {
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
         check_role(&connection.role)?;
         let shapes = Shapes::of(&wanted).map_err(refused)?;
-        self.users.take_rings(connection.peer.user, shapes.bytes()).map_err(refused)?;
+        self.users.take_memory(connection.peer.user, shapes.bytes()).map_err(refused)?;
         let client = self.desk.enter(shapes.room() as u32);
         let made = Session::new(client, wanted, &shapes);
         let (session, files, not_secret) = match made {
             Ok(made) => made,
             Err(error) => {
                 self.desk.leave(client);
-                self.users.return_rings(connection.peer.user, shapes.bytes());
+                self.users.return_memory(connection.peer.user, shapes.bytes());
                 return Err(refused(format!("there is no memory for its rings: {error}")));
             }
         };

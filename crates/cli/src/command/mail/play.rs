@@ -61,9 +61,7 @@ fn with_stamps(mut clip: Clip, timing: &Timing) -> Clip {
 
 fn failed(error: UnpackError) -> CommandError {
     let kind = match error {
-        UnpackError::Read { .. } | UnpackError::Bad { .. } | UnpackError::NotWebm(_) => {
-            ErrorKind::Usage
-        }
+        UnpackError::Mail(_) | UnpackError::NotWebm(_) => ErrorKind::Usage,
         UnpackError::Write { .. } => ErrorKind::Unavailable,
     };
     Error::new(kind, error).into()

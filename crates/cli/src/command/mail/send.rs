@@ -9,7 +9,8 @@ use tactus_app::{Error, ErrorKind};
 use tactus_mail::Letter;
 use tactus_mail::message::{Address, CLIP_MAX, Subject, USUAL_MAX};
 use tactus_mail::send::{SENDMAIL, SendError, send};
-use tactus_mail::unpack::{NoTiming, timing_of};
+use tactus_mail::timing::BadTiming;
+use tactus_mail::unpack::{Unreadable, timing_of};
 use tactus_sys::regular_file;
 use tactus_sys::whole_file::{Readers, WholeFile};
 
@@ -93,8 +94,8 @@ fn write(path: &Path, message: &[u8]) -> CommandResult {
     Ok(written.map_err(failed)?)
 }
 
-fn without_stamps(error: NoTiming) -> CommandError {
-    let is_missing = matches!(&error, NoTiming::Read { path, .. } if fs::metadata(path).is_err());
+fn without_stamps(error: Unreadable<BadTiming>) -> CommandError {
+    let is_missing = matches!(&error, Unreadable::Read { path, .. } if fs::metadata(path).is_err());
     let hint = is_missing.then(|| "record the clip by `tactus mail record`".to_owned());
     Error::usage(error).with_hint_if_any(hint).into()
 }

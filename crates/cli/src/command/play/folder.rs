@@ -36,9 +36,7 @@ pub(super) fn run(folder: &Path, how: &HowArguments) -> CommandResult {
 fn failed(error: GalleryError) -> CommandError {
     let (kind, hint) = match &error {
         GalleryError::Folder { .. } | GalleryError::Empty(_) => (ErrorKind::Usage, None),
-        GalleryError::Display { .. } => {
-            (ErrorKind::Unavailable, Some("set DISPLAY, or use --display"))
-        }
+        GalleryError::Window(error) => (ErrorKind::Unavailable, error.hint()),
         _ => (ErrorKind::Unavailable, None),
     };
     Error::new(kind, error).with_hint_if_any(hint.map(str::to_owned)).into()

@@ -204,7 +204,7 @@ impl Timetable {
 
     fn delivery(&self, began: Moment, ended: Moment, taken: bool) -> Delivery {
         let (evidence, correction) = (Evidence::DeviceClock, self.clock.correction());
-        Delivery { began, ended, taken, evidence, correction }
+        Delivery { began, ended, taken, evidence, correction, msc: None }
     }
 }
 
@@ -225,13 +225,13 @@ impl Entry {
 
     fn failed(self, at: Moment) -> Ended {
         let evidence = Evidence::DeviceClock;
-        let delivery = Delivery { began: at, ended: at, taken: false, evidence, correction: None };
+        let delivery = Delivery { evidence, ..Delivery::by_call(at, at, false) };
         self.ended(delivery)
     }
 
     fn lost(self, at: Moment) -> Ended {
         let evidence = Evidence::None;
-        let delivery = Delivery { began: at, ended: at, taken: true, evidence, correction: None };
+        let delivery = Delivery { evidence, ..Delivery::by_call(at, at, true) };
         self.ended(delivery)
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn send(
 ) -> CommandResult {
     let mut client = Client::connect(&arguments.socket, &wanted(messages)).map_err(unavailable)?;
     let stream = client.open(device).map_err(unavailable)?;
-    if let Some(format @ (Format::Dmx | Format::Audio { .. })) =
+    if let Some(format @ (Format::Dmx | Format::Audio { .. } | Format::Frame { .. })) =
         client.device(stream).map(|device| device.format)
     {
         let error = format!("the device `{device}` takes {}, not MIDI", format.takes());

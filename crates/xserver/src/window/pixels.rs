@@ -1,6 +1,6 @@
 //! What the pixels of a display are, and how large a picture is there.
 
-use tactus_clip::PixelFormat;
+use tactus_model::pixels::PixelFormat;
 use x11rb::protocol::xproto::{ImageOrder, Screen, Setup, VisualClass, Visualtype};
 
 /// The format of the pixels of a screen.
@@ -41,7 +41,7 @@ fn known(visual: &Visualtype, depth: u8, bits: u8) -> Option<PixelFormat> {
 
 /// The size of a picture on a screen: as it is, or smaller with its aspect. Lines have a multiple of
 /// four bytes, as the server wants them.
-pub(super) fn fit(size: (u32, u32), screen: (u16, u16), format: PixelFormat) -> (u16, u16) {
+pub fn fit(size: (u32, u32), screen: (u16, u16), format: PixelFormat) -> (u16, u16) {
     let ratio = |side: u32, most: u16| f64::from(most) / f64::from(side.max(1));
     let factor = ratio(size.0, screen.0).min(ratio(size.1, screen.1)).min(1.0);
     let step = 4 / format.bytes() as u32;

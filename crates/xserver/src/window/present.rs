@@ -3,6 +3,8 @@
 //! A frame is copied to a pixmap of the server, which then presents it. The server reports its time
 //! (UST, in microseconds of CLOCK_MONOTONIC) and the count of refreshes (MSC).
 
+use std::time::Instant;
+
 use x11rb::connection::Connection;
 use x11rb::errors::{ReplyError, ReplyOrIdError};
 use x11rb::protocol::Event;
@@ -10,10 +12,23 @@ use x11rb::protocol::present::{self, Capability, CompleteKind, EventMask, Option
 use x11rb::protocol::xproto::{self, Pixmap};
 use x11rb::rust_connection::RustConnection;
 
+use super::{Drawn, Stamp, next_event};
+
 /// Pixmaps in turn: one is seen, one waits for the refresh, one is filled.
 const PIXMAPS: usize = 4;
 
+/// What the server has sent.
+enum Happened {
+    /// A frame is seen: the number of its request, with the server's stamp.
+    Seen { serial: u32, ust: u64, msc: u64 },
+    /// Something else.
+    Other,
+    /// Nothing in time.
+    Nothing,
+}
+
 /// Presents pixmaps in a window.
+#[derive(Debug)]
 pub(super) struct Presenter {
     window: xproto::Window,
     pixmaps: Vec<(Pixmap, bool)>,
@@ -53,20 +68,27 @@ impl Presenter {
         Ok(Self { window, pixmaps, next: 0, serial: 0, options })
     }
 
-    /// The next pixmap, once the server does not use it.
-    pub(super) fn pixmap(&mut self, connection: &RustConnection) -> Result<Pixmap, ReplyError> {
+    /// The next pixmap, once the server does not use it; `None` if it does until then.
+    pub(super) fn pixmap(
+        &mut self,
+        connection: &RustConnection,
+        until: Option<Instant>,
+    ) -> Result<Option<Pixmap>, ReplyError> {
         while self.pixmaps[self.next].1 {
-            self.event(connection)?;
+            if let Happened::Nothing = self.event(connection, until)? {
+                return Ok(None);
+            }
         }
-        Ok(self.pixmaps[self.next].0)
+        Ok(Some(self.pixmaps[self.next].0))
     }
 
-    /// Presents the pixmap that [`pixmap`](Self::pixmap) returned, and waits until it is seen.
-    /// Returns UST and MSC, unless the server has no time.
+    /// Presents the pixmap that [`pixmap`](Self::pixmap) returned, and waits until it is seen; `None`
+    /// if it is not until then.
     pub(super) fn present(
         &mut self,
         connection: &RustConnection,
-    ) -> Result<Option<(u64, u64)>, ReplyError> {
+        until: Option<Instant>,
+    ) -> Result<Option<Drawn>, ReplyError> {
         let (pixmap, is_busy) = &mut self.pixmaps[self.next];
         *is_busy = true;
         self.next = (self.next + 1) % PIXMAPS;
@@ -92,22 +114,30 @@ impl Presenter {
         )?;
         connection.flush()?;
         loop {
-            if let Some((serial, ust, msc)) = self.event(connection)?
-                && serial == self.serial
-            {
-                return Ok((ust != 0).then_some((ust, msc)));
+            match self.event(connection, until)? {
+                Happened::Seen { serial, .. } if serial != self.serial => {}
+                // A server may have no time.
+                Happened::Seen { ust: 0, .. } => return Ok(Some(Drawn::Plain)),
+                Happened::Seen { ust, msc, .. } => {
+                    return Ok(Some(Drawn::Stamped(Stamp { ust, msc })));
+                }
+                Happened::Other => {}
+                Happened::Nothing => return Ok(None),
             }
         }
     }
 
-    /// Waits for an event. Returns serial, UST and MSC of a frame that is seen.
+    /// Waits for an event.
     fn event(
         &mut self,
         connection: &RustConnection,
-    ) -> Result<Option<(u32, u64, u64)>, ReplyError> {
-        match connection.wait_for_event()? {
+        until: Option<Instant>,
+    ) -> Result<Happened, ReplyError> {
+        let Some(event) = next_event(connection, until)? else { return Ok(Happened::Nothing) };
+        match event {
             Event::PresentCompleteNotify(event) if event.kind == CompleteKind::PIXMAP => {
-                return Ok(Some((event.serial, event.ust, event.msc)));
+                let (serial, ust, msc) = (event.serial, event.ust, event.msc);
+                return Ok(Happened::Seen { serial, ust, msc });
             }
             Event::PresentIdleNotify(event) => {
                 for (pixmap, is_busy) in &mut self.pixmaps {
@@ -117,6 +147,6 @@ impl Presenter {
             Event::Error(error) => return Err(error.into()),
             _ => {}
         }
-        Ok(None)
+        Ok(Happened::Other)
     }
 }
