@@ -116,7 +116,8 @@ fn hint(error: &Error) -> Option<String> {
     let near =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
             .map(|kind| text(error, kind));
-    let near = near.iter().find(|word| !word.is_empty())?;
+    // Several commands come in the order of their likeness.
+    let near = near.iter().find(|word| !word.is_empty())?.rsplit(", ").next()?;
     Some(format!("did you mean `{near}`?"))
 }
 
