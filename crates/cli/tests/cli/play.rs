@@ -591,7 +591,7 @@ fn a_truncated_clip_plays_as_far_as_it_goes_and_says_so() {
     fs::write(&clip, &bytes[..bytes.len() / 2]).unwrap();
     let mut playing = stage.play(&[&clip, "--mute"]);
     let (code, messages) = playing.end();
-    assert_eq!(code, Some(0), "{messages}");
+    assert_eq!(code, Some(3), "{messages}");
     let frames = playing.all("frame").len();
     assert!((10..140).contains(&frames), "{frames} of 150 frames");
     assert!(messages.contains("note: clip 1 ends at"), "{messages}");
