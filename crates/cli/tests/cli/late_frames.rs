@@ -2,6 +2,7 @@
 //! stated.
 
 use std::process::Command;
+use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -118,13 +119,12 @@ fn needs_tracing_a_thread_that_preempts_the_display_thread_is_named() {
     let Some((stage, clip)) = stage(5.0) else { return };
     let before = affinity::get().unwrap();
     let cpu: CpuList = before.iter().take(1).collect();
-    // The player and its threads inherit the CPU; the display server does not.
-    affinity::set(&cpu).unwrap();
-    let mut playing = Playing::start(&mut explaining(&stage, &clip));
-    affinity::set(&before).unwrap();
-    warmed_up(&mut playing);
+    // It has its name before anything is recorded.
+    let (begin, begins) = channel();
+    let hog_cpu = cpu.clone();
     let hog = Builder::new().name(HOG.to_owned()).spawn(move || {
-        affinity::set(&cpu).unwrap();
+        begins.recv().unwrap();
+        affinity::set(&hog_cpu).unwrap();
         let allowed = sched::set("fifo:80".parse::<Scheduling>().unwrap());
         let end = Instant::now() + Duration::from_millis(300);
         while allowed.is_ok() && Instant::now() < end {
@@ -132,6 +132,12 @@ fn needs_tracing_a_thread_that_preempts_the_display_thread_is_named() {
         }
         allowed
     });
+    // The player and its threads inherit the CPU; the display server does not.
+    affinity::set(&cpu).unwrap();
+    let mut playing = Playing::start(&mut explaining(&stage, &clip));
+    affinity::set(&before).unwrap();
+    warmed_up(&mut playing);
+    begin.send(()).unwrap();
     let allowed = hog.unwrap().join().unwrap();
     let Some(()) = require(Need::Root, allowed) else { return };
     require_cause(
