@@ -2,8 +2,8 @@
 //! same as JSON.
 //!
 //! It has no accounts and changes nothing: the store is opened for reading, and only `GET` and `HEAD`
-//! are answered. [`index`] keeps what lists and histories need in memory, [`site`] answers one
-//! request, [`http`] limits what clients may use. docs/serve.md describes its use.
+//! are answered. `index` keeps what lists and histories need in memory, `site` answers one
+//! request, `http` limits what clients may use. docs/serve.md describes its use.
 #![forbid(unsafe_code)]
 
 mod http;
