@@ -121,7 +121,7 @@ mod tests {
     fn the_schema_has_every_answer_and_key() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lines.schema.json");
         let schema: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let receipt = crate::unanswered(0, Moment::from_nanos(1));
+        let receipt = Receipt { msc: Some(1), ..crate::unanswered(0, Moment::from_nanos(1)) };
         let answers = [
             Answer::Receipt(Answered::new(Some(Id::Number(1)), "a".to_owned(), &receipt)),
             Answer::Refused {
