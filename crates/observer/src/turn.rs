@@ -119,6 +119,9 @@ fn observe(request: &Request) -> Result<Found, TurnError> {
     let folder = OwnedDirectory::create(memory, DIRECTORY)
         .or_else(|_| OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY))?;
     let screen = Screen { width: clip.width, height: clip.height, bytes_per_pixel: 4 };
+    // It outlives the X server: Linux 6.18 never returns the bandwidth of a sleeping deadline thread
+    // that gets another policy, but that of one that is killed.
+    let mut _reserve = None;
     let display = Server::start_visible(screen, folder.path())?;
     // It ends with its last client, and the player may come and go.
     let _holder = display.connect()?;
@@ -137,7 +140,7 @@ fn observe(request: &Request) -> Result<Found, TurnError> {
                 .to_owned(),
         );
     }
-    let _reserve = request.reserve.and_then(|capacity| reserve(&display, capacity, &mut notes));
+    _reserve = request.reserve.and_then(|capacity| reserve(&display, capacity, &mut notes));
     let competition = Competition::start(&request.load)?;
     let origin = clock::now::<Monotonic>();
     let played = play(request, &display, &authority)?;

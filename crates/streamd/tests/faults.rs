@@ -339,7 +339,7 @@ fn malformed_requests_end_their_connection_with_a_reason() {
         (br#"{"open":{"stream":0,"device":"one","more":1}}"#, "this is not a request"),
         (
             br#"{"hello":{"version":9,"wanted":{"name":"a","payload_bytes":1,"items":1}}}"#,
-            "version 1",
+            "version 2",
         ),
         (&long, "more than 4096 bytes"),
     ];
