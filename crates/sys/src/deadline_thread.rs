@@ -28,11 +28,17 @@ pub(crate) fn runtime_in(text: &str) -> Option<i64> {
 /// [/proc/TID/stat](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html), in which a
 /// throttled thread is too. False if it does not exist.
 pub fn is_ready(thread: ThreadId) -> bool {
-    let text = read(thread, "stat");
+    state(thread) == Some('R')
+}
+
+/// Whether a thread does not run again: it does not exist, or it is a zombie.
+pub(crate) fn has_ended(thread: ThreadId) -> bool {
+    matches!(state(thread), None | Some('Z' | 'X'))
+}
+
+fn state(thread: ThreadId) -> Option<char> {
     // The name is in parentheses and may contain any character.
-    text.as_deref()
-        .and_then(|text| text.rsplit_once(") "))
-        .is_some_and(|(_, rest)| rest.starts_with('R'))
+    read(thread, "stat")?.rsplit_once(") ")?.1.chars().next()
 }
 
 fn read(thread: ThreadId, file: &str) -> Option<String> {

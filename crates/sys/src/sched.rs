@@ -11,7 +11,13 @@ use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 
 use crate::error::{Errno, SysError};
-use crate::thread;
+use crate::{deadline_thread, thread};
+
+/// The smallest runtime of the deadline class in nanoseconds, `1 << DL_SCALE`
+/// (kernel/sched/deadline.c).
+const DEADLINE_RUNTIME_LEAST: u64 = 1 << 10;
+/// Its longest period in nanoseconds, the default of `kernel.sched_deadline_period_max_us`.
+const DEADLINE_PERIOD_MOST: u64 = (1 << 22) * 1000;
 
 /// `SCHED_FLAG_RESET_ON_FORK`
 const RESET_ON_FORK: u64 = 1;
@@ -112,11 +118,11 @@ pub fn set_alone(scheduling: Scheduling) -> Result<(), SysError> {
 ///
 /// # Errors
 /// Those of [`set`], and:
-/// - `ESRCH`: the thread does not exist.
+/// - `ESRCH`: the thread does not exist, or it has ended and the deadline class is concerned.
 /// - `EPERM`: the thread belongs to another user, and this process has no `CAP_SYS_NICE`.
 #[doc(alias = "sched_setattr")]
 pub fn set_of(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> {
-    set_by_number(thread::number("sched_setattr", thread)?, scheduling, 0)
+    set_other(thread, scheduling, 0)
 }
 
 /// Like [`set_of`]; the threads and processes that the thread creates get the ordinary class, as
@@ -126,11 +132,45 @@ pub fn set_of(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> 
 /// Those of [`set_of`].
 #[doc(alias = "SCHED_FLAG_RESET_ON_FORK")]
 pub fn set_of_alone(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> {
-    set_by_number(thread::number("sched_setattr", thread)?, scheduling, RESET_ON_FORK)
+    set_other(thread, scheduling, RESET_ON_FORK)
+}
+
+/// Sets another thread so that the kernel's account of the deadline class stays right; Linux 6.18
+/// has two errors in it (kernel/sched/deadline.c):
+/// - A thread that ended and was not waited for (a zombie) still changes its class, and is counted
+///   into its cpuset, or out of it, a second time. At a later rebuild of the scheduling domains,
+///   the kernel then takes the bandwidth of all threads of the cpuset for free.
+/// - The bandwidth of a thread that leaves the class is returned at its 0-lag time, unless the
+///   thread sleeps and that time is over: then it is never returned.
+fn set_other(thread: ThreadId, scheduling: Scheduling, flags: u64) -> Result<(), SysError> {
+    let number = thread::number("sched_setattr", thread)?;
+    let is_deadline = |policy: u32| policy as i32 == libc::SCHED_DEADLINE;
+    let before = attributes_of(number)?;
+    let enters = is_deadline(Attributes::of(scheduling).policy);
+    if is_deadline(before.policy) || enters {
+        if deadline_thread::has_ended(thread) {
+            return Err(SysError::new("sched_setattr", Errno::SRCH));
+        }
+        // The account is corrected at once if the capacity of a thread that sleeps changes. What is
+        // left of the smallest capacity is below the unit of the account. A thread in debt may be
+        // throttled, and its 0-lag time is to come. One that was never ready since it entered the
+        // class has a runtime of 0.
+        let has_debt = || deadline_thread::runtime_left(thread).is_some_and(|left| left < 0);
+        if !enters && !deadline_thread::is_ready(thread) && !has_debt() {
+            let period = DEADLINE_PERIOD_MOST;
+            let least =
+                Attributes { runtime: DEADLINE_RUNTIME_LEAST, deadline: period, period, ..before };
+            let _ = set_attributes(number, least);
+        }
+    }
+    set_by_number(number, scheduling, flags)
 }
 
 fn set_by_number(thread: i32, scheduling: Scheduling, flags: u64) -> Result<(), SysError> {
-    let attributes = Attributes { flags, ..Attributes::of(scheduling) };
+    set_attributes(thread, Attributes { flags, ..Attributes::of(scheduling) })
+}
+
+fn set_attributes(thread: i32, attributes: Attributes) -> Result<(), SysError> {
     // SAFETY: `attributes` is a live `struct sched_attr` that carries its own size.
     let returned =
         unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
@@ -159,6 +199,10 @@ pub fn get_of(thread: ThreadId) -> Result<Scheduling, SysError> {
 }
 
 fn get_by_number(thread: i32) -> Result<Scheduling, SysError> {
+    attributes_of(thread)?.scheduling().ok_or(SysError::new("sched_getattr", Errno::NOTSUP))
+}
+
+fn attributes_of(thread: i32) -> Result<Attributes, SysError> {
     let mut attributes = Attributes::default();
     // SAFETY: `attributes` is valid for the write of as many bytes as are
     // announced; the kernel writes no more than those.
@@ -166,7 +210,7 @@ fn get_by_number(thread: i32) -> Result<Scheduling, SysError> {
         libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attributes, Attributes::SIZE, 0)
     };
     SysError::check("sched_getattr", returned)?;
-    attributes.scheduling().ok_or(SysError::new("sched_getattr", Errno::NOTSUP))
+    Ok(attributes)
 }
 
 /// Sets the timer slack of the calling thread, by which the kernel may delay its timers

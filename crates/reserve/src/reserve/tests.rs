@@ -66,45 +66,6 @@ fn needs_root_a_refused_change_names_the_largest_cost_and_changes_nothing() {
 }
 
 #[test]
-fn needs_root_more_than_all_cpus_have_is_refused_with_the_largest_cost_that_fits() {
-    in_a_thread(|| {
-        let rungs = &[Rung::Deadline];
-        // Each thread may ask for one CPU at most, so several fill the machine; they end with the
-        // channel.
-        let cpus = ThreadRef::Calling.cpus()?.len();
-        let mut held = Vec::new();
-        let mut refused = None;
-        for _ in 0..=cpus {
-            let (report, reports) = std::sync::mpsc::channel();
-            let (end, ended) = std::sync::mpsc::channel::<()>();
-            let thread = std::thread::spawn(move || {
-                let wanted = capacity("19ms/20ms");
-                let granted = Reserve::grant(ThreadRef::Calling, wanted, rungs);
-                report.send(granted.as_ref().err().cloned()).unwrap();
-                let _ = ended.recv();
-            });
-            refused = reports.recv().unwrap();
-            held.push((end, thread));
-            if refused.is_some() {
-                break;
-            }
-        }
-        for (end, thread) in held {
-            drop(end);
-            thread.join().unwrap();
-        }
-        match refused.unwrap() {
-            Refused::Rungs { rungs, largest_cost: Some(largest) } => {
-                assert!(largest < capacity("19ms/20ms").cost(), "{largest}");
-                assert!(rungs[0].fix.as_deref().unwrap().contains(&largest.to_string()));
-                Ok(())
-            }
-            other => Err(other),
-        }
-    });
-}
-
-#[test]
 fn needs_root_a_reserved_thread_starts_ordinary_threads() {
     in_a_thread(|| {
         for rung in [Rung::Deadline, Rung::Priority] {

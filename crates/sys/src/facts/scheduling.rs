@@ -1,5 +1,8 @@
 //! The scheduler's settings.
 
+use std::path::Path;
+use std::sync::OnceLock;
+
 use tactus_model::facts::SchedulingFacts;
 use tactus_model::time::Nanos;
 
@@ -8,9 +11,9 @@ use super::{Tree, deadline};
 
 pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
     let accounts = deadline::accounts(tree);
-    let rt_runtime_us = tree.value("proc/sys/kernel/sched_rt_runtime_us");
+    let [rt_runtime_us, rt_period_us] = realtime_limit(tree);
     SchedulingFacts {
-        rt_period_us: tree.value("proc/sys/kernel/sched_rt_period_us"),
+        rt_period_us,
         rr_timeslice_ms: tree.value("proc/sys/kernel/sched_rr_timeslice_ms"),
         deadline_period_min_us: tree.value("proc/sys/kernel/sched_deadline_period_min_us"),
         deadline_period_max_us: tree.value("proc/sys/kernel/sched_deadline_period_max_us"),
@@ -18,7 +21,7 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
             .flag("proc/sys/kernel/sched_autogroup_enabled")
             // If the neighbouring file exists and this one does not, the kernel was
             // built without it.
-            .or_else(|| rt_runtime_us.map(|_: i64| false)),
+            .or_else(|| rt_runtime_us.map(|_| false)),
         rt_runtime_us,
         timer_slack: tree.value("proc/self/timerslack_ns").map(Nanos::from_nanos),
         irqbalance: programs.irqbalance,
@@ -34,6 +37,21 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         deadline_accounts: accounts,
         left_behind: None,
     }
+}
+
+/// `sched_rt_runtime_us` and `sched_rt_period_us` in microseconds, as this process read them first.
+///
+/// Linux since 6.17 (6.18 still) rebuilds all scheduling domains at each read of these files, not
+/// only at a write (`sched_rt_handler` in kernel/sched/rt.c). That disturbs all CPUs, and takes the
+/// bandwidth of each thread that left the deadline class less than a period ago from the account
+/// twice. So a process reads them once.
+fn realtime_limit(tree: &Tree<'_>) -> [Option<i64>; 2] {
+    static OF_THIS_MACHINE: OnceLock<[Option<i64>; 2]> = OnceLock::new();
+    let read = || {
+        ["proc/sys/kernel/sched_rt_runtime_us", "proc/sys/kernel/sched_rt_period_us"]
+            .map(|path| tree.value(path))
+    };
+    if tree.root() == Path::new("/") { *OF_THIS_MACHINE.get_or_init(read) } else { read() }
 }
 
 /// A parameter of the fair server, the minimum over all CPUs: ordinary threads starve
