@@ -119,7 +119,7 @@ async fn respond(
     };
     let reply = match timeout(ANSWER_TIME, answer).await {
         Ok(Ok(reply)) => reply,
-        Ok(Err(_)) => Refusal::failed("an answer failed".to_owned()).reply(as_json),
+        Ok(Err(_)) => Refusal::failed("an error of Tactus ended this answer; its text is on the standard error of `tactus serve`".to_owned()).reply(as_json),
         Err(_) => {
             let text = format!("the answer took more than {} s; try again", ANSWER_TIME.as_secs());
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).reply(as_json)

@@ -25,6 +25,9 @@ const PAUSE_MIN: Duration = Duration::from_secs(2);
 /// The pause is this many times as long as reading the list took, so it takes at most 5 % of a CPU.
 const PAUSE_TIMES: u32 = 20;
 
+/// A run that could not be read is tried again after this time, or as soon as the list changes.
+const TRY_AGAIN: Duration = Duration::from_secs(60);
+
 /// How often what was read appears on pages while much is read.
 const PUBLISH: Duration = Duration::from_secs(1);
 
@@ -37,6 +40,8 @@ pub(crate) struct Entry {
     pub(crate) summary: Arc<RunSummary>,
     /// `None` until it is read.
     pub(crate) figures: Option<Arc<RunFigures>>,
+    /// When it could not be read.
+    failed: Option<Instant>,
 }
 
 impl Entry {
@@ -45,6 +50,11 @@ impl Entry {
         self.figures
             .as_ref()
             .is_some_and(|figures| figures.place.machine.as_deref().unwrap_or("unknown") == machine)
+    }
+
+    /// Whether nothing is to be read of it now.
+    fn is_settled(&self) -> bool {
+        self.figures.is_some() || self.failed.is_some_and(|failed| failed.elapsed() < TRY_AGAIN)
     }
 }
 
@@ -122,9 +132,15 @@ impl Snapshot {
         Some(&self.entries[*index].summary.id)
     }
 
-    /// The number of runs that have not been read yet.
+    /// The number of runs that have not been read.
     pub(crate) fn unread(&self) -> usize {
         self.entries.iter().filter(|entry| entry.figures.is_none()).count()
+    }
+
+    /// The number of runs that could not be read, which are among the [unread](Self::unread).
+    pub(crate) fn unreadable(&self) -> usize {
+        let is_unreadable = |entry: &&Entry| entry.figures.is_none() && entry.failed.is_some();
+        self.entries.iter().filter(is_unreadable).count()
     }
 
     pub(crate) const fn left_out(&self) -> usize {
@@ -187,7 +203,9 @@ impl Snapshot {
         }
         let found = Arc::new(self.computed(experiment, cell, figure));
         let mut kept = kept();
-        if kept.len() < HISTORIES_MAX {
+        // Made-up names take no room.
+        let is_empty = found.series.is_empty() && found.invalid == 0;
+        if !is_empty && kept.len() < HISTORIES_MAX {
             kept.insert(key, Arc::clone(&found));
         }
         found
@@ -245,17 +263,18 @@ impl Index {
         let before = self.now();
         let kept = |summary: &RunSummary| {
             let entry = &before.entries[*before.by_id.get(&summary.id)?];
-            (*entry.summary == *summary).then(|| entry.figures.clone()).flatten()
+            (*entry.summary == *summary).then(|| entry.clone())
         };
+        let new = |summary| Entry { summary: Arc::new(summary), figures: None, failed: None };
         let mut entries: Vec<Entry> = summaries
             .into_iter()
-            .map(|summary| Entry { figures: kept(&summary), summary: Arc::new(summary) })
+            .map(|summary| kept(&summary).unwrap_or_else(|| new(summary)))
             .collect();
         let same = entries.len() == before.entries.len()
             && entries
                 .iter()
                 .zip(&before.entries)
-                .all(|(now, before)| now.figures.is_some() && now.summary == before.summary);
+                .all(|(now, before)| now.is_settled() && now.summary == before.summary);
         if same {
             return Ok(took);
         }
@@ -273,7 +292,10 @@ impl Index {
                 // It was deleted meanwhile, and is not in the next list.
                 Err(StoreError::UnknownRun { .. } | StoreError::NoRuns) => {}
                 // The others are read nevertheless.
-                Err(error) => unreadable = unreadable.or(Some(error)),
+                Err(error) => {
+                    entries[index].failed = Some(Instant::now());
+                    unreadable = unreadable.or(Some(error));
+                }
             }
             if published.elapsed() >= PUBLISH {
                 self.publish(Snapshot::of(entries.clone(), left_out));
@@ -319,12 +341,12 @@ fn read_until(site: &Site, (end, changed): &(Mutex<bool>, Condvar)) {
         let read = site.open().and_then(|store| site.index().refresh(&store, ended));
         let pause = match read {
             Ok(took) => {
-                failed = None;
+                failed = failed.filter(|_| site.index().now().unreadable() > 0);
                 (took * PAUSE_TIMES).max(PAUSE_MIN)
             }
             Err(error) => {
                 let error = error.to_string();
-                // Once, not every two seconds.
+                // Once, not at each reading.
                 if failed.as_ref() != Some(&error) {
                     site.report(&error);
                 }

@@ -240,9 +240,13 @@ fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> 
 /// What is not known of the store, in a line; empty if all of it was read.
 fn state(now: &Snapshot) -> String {
     let mut lines = Vec::new();
-    if now.unread() > 0 {
-        let unread = counted(now.unread() as u64, "run");
-        lines.push(format!("{unread} not read yet; lists of machines and histories lack them."));
+    let unread = [
+        (now.unread() - now.unreadable(), "not read yet"),
+        (now.unreadable(), "cannot be read; the log of `tactus serve` has the reason"),
+    ];
+    for (count, why) in unread.into_iter().filter(|(count, _)| *count > 0) {
+        let runs = counted(count as u64, "run");
+        lines.push(format!("{runs} {why}; lists of machines and histories lack them."));
     }
     if now.left_out() > 0 {
         let left_out = counted(now.left_out() as u64, "older run");

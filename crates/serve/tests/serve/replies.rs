@@ -1,5 +1,6 @@
 //! What pages and JSON contain.
 
+use rusqlite::Connection;
 use tactus_store::Store;
 use tactus_testing::{Need, PostgresqlServer, require};
 use tempfile::TempDir;
@@ -108,6 +109,22 @@ fn the_site_follows_its_store() {
     let added = store.add(stores::run(&template, 90, "ab12cd34", false)).unwrap();
     served.await_runs(|list| list["runs"][0]["id"] == added.as_str() && list["unread"] == 0);
     assert_eq!(*served.errors.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_counted_and_reported_once() {
+    let (folder, served) = filled();
+    drop(served);
+    let path = folder.path().join("runs.sqlite");
+    let newest = Store::open(&path).unwrap().list().unwrap()[0].id.clone();
+    let damage = "UPDATE run SET facts_before = 'nothing' WHERE id = ?";
+    Connection::open(&path).unwrap().execute(damage, [newest.as_str()]).unwrap();
+    let served = Served::start_unread(&path.display().to_string(), &[]);
+    served.await_runs(|list| list["unread"] == 1);
+    while !served.page("/").contains("1 run cannot be read") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(served.errors.lock().unwrap().len(), 1);
 }
 
 #[test]
