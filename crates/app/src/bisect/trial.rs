@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tactus_judge::kernels::{Decision, GateOptions};
-use tactus_kernels::{Recipe, Tree};
+use tactus_kernels::{BuildError, KernelError, Recipe, Tree};
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::kernel::GuestKernel;
 use tactus_model::run::Run;
@@ -97,6 +97,7 @@ impl GateTrial<'_> {
         let good = Commit { id: self.good.clone(), subject: String::new() };
         let good_image = self
             .image(&good, worktree, directory)
+            .and_then(|image| Ok(image?))
             .map_err(|error| error.within(ErrorKind::Unavailable, "the good commit".to_owned()))?;
         let skipped = |reason: String| Trial {
             commit: commit.id.clone(),
@@ -105,7 +106,7 @@ impl GateTrial<'_> {
             run: None,
             seconds: 0,
         };
-        let image = match self.image(commit, worktree, directory) {
+        let image = match self.image(commit, worktree, directory)? {
             Ok(image) => image,
             Err(error) => return Ok(skipped(error.to_string())),
         };
@@ -147,12 +148,17 @@ impl GateTrial<'_> {
         Ok(Trial { commit: commit.id.clone(), verdict, reason, run, seconds: 0 })
     }
 
-    /// The image of a commit, built now unless it is here.
-    fn image(&self, commit: &Commit, worktree: &Worktree, directory: &Path) -> Result<PathBuf> {
+    /// The image of a commit, built now unless it is here; inside, why its sources give none.
+    fn image(
+        &self,
+        commit: &Commit,
+        worktree: &Worktree,
+        directory: &Path,
+    ) -> Result<Result<PathBuf, KernelError>> {
         let images = directory.join("images");
         let image = images.join(commit.short());
         if image.is_file() {
-            return Ok(image);
+            return Ok(Ok(image));
         }
         worktree.check_out(commit)?;
         let kernels = self.places.kernels(self.listener.building())?;
@@ -162,7 +168,11 @@ impl GateTrial<'_> {
             log: directory.join("log"),
             recipe: self.settings.recipe.clone(),
         };
-        let kernel = kernels.build_tree(&tree, commit.short())?;
+        let kernel = match kernels.build_tree(&tree, commit.short()) {
+            Ok(kernel) => kernel,
+            Err(error) if is_of_sources(&error) => return Ok(Err(error)),
+            Err(error) => return Err(error.into()),
+        };
         let keep = || {
             fs::create_dir_all(&images)?;
             // The image appears only when complete.
@@ -174,6 +184,15 @@ impl GateTrial<'_> {
             fs::rename(&part, &image)
         };
         keep().or_error(ErrorKind::Unavailable, || format!("cannot write {}", image.display()))?;
-        Ok(image)
+        Ok(Ok(image))
     }
+}
+
+/// Whether a build failed for a reason that other commits need not have.
+const fn is_of_sources(error: &KernelError) -> bool {
+    matches!(
+        error,
+        KernelError::NotAKernel(_)
+            | KernelError::Build(BuildError::Failed { .. } | BuildError::Refused { .. })
+    )
 }
