@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask NAME`.
 #![forbid(unsafe_code)]
 
+mod alsa;
 mod analysis_speed;
 mod attacks;
 mod c_library;
@@ -102,6 +103,8 @@ usage: cargo xtask CHORE
                       whose place there contains PLACE (an hour; qemu)
   gpio [KERNEL]       edges of a simulated GPIO line wake an event thread in a guest: each is served or
                       counted, in deterministic time (minutes)
+  alsa [KERNEL]       clicks that a guest plays through ALSA's loopback are captured at their distances,
+                      across an xrun too, in deterministic time (minutes)
   floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -125,6 +128,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["lab-figures", kernel] => lab_figures::measure(&repository(), kernel, "")?,
         ["lab-figures", kernel, place] => lab_figures::measure(&repository(), kernel, place)?,
+        ["alsa"] => alsa::check(&repository(), None)?,
+        ["alsa", kernel] => alsa::check(&repository(), Some(kernel))?,
         ["gpio"] => gpio::check(&repository(), None)?,
         ["gpio", kernel] => gpio::check(&repository(), Some(kernel))?,
         ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,

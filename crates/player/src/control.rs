@@ -11,7 +11,7 @@ use tactus_delivery::item::Moment;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
-use tactus_sound::{ClientSpec, Peer};
+use tactus_sound::{Destination, OutputSpec, Peer};
 use tactus_sys::usage;
 use tactus_xserver::window::WindowError;
 
@@ -67,7 +67,7 @@ pub struct Spec {
     /// What happens to late frames.
     pub if_late: IfLate,
     /// Who gets the sound; `None` for no sound.
-    pub sound: Option<Peer>,
+    pub sound: Option<Destination>,
     /// How the threads that show frames run.
     pub pace: Pace,
 }
@@ -553,20 +553,23 @@ fn failure_text(error: &ClipError) -> String {
 }
 
 /// The number of the clip whose sound is played, and its device.
-type OpenSound = (Option<usize>, Option<(tactus_sound::Output, ClientSpec)>);
+type OpenSound = (Option<usize>, Option<(tactus_sound::Output, OutputSpec)>);
 
 /// Opens the sound device for the first clip with sound.
 fn open_sound(spec: &Spec, on_event: &mut impl FnMut(Event)) -> Result<OpenSound, PlayerError> {
-    let Some(peer) = spec.sound.clone() else { return Ok((None, None)) };
+    let Some(to) = spec.sound.clone() else { return Ok((None, None)) };
     let mut with_sound =
         (0..spec.tracks.len()).filter(|number| spec.tracks[*number].clip.sound.is_some());
     let Some(first) = with_sound.next() else { return Ok((None, None)) };
     with_sound.for_each(|other| on_event(Event::Note(Note::Muted(other))));
     let name = "tactus-player".to_owned();
-    let output_spec = ClientSpec { name, channels: sound::CHANNELS, peer };
-    match (tactus_sound::Output::open(&output_spec), output_spec.peer.clone()) {
+    let output_spec = OutputSpec { name, channels: sound::CHANNELS, to };
+    match (output_spec.open(), &output_spec.to) {
         (Ok(output), _) => Ok((Some(first), Some((output, output_spec)))),
-        (Err(error), Peer::Client(client)) => Err(PlayerError::NoClient { client, error }),
+        (Err(error), Destination::Server(Peer::Client(client))) => {
+            Err(PlayerError::NoClient { client: client.clone(), error })
+        }
+        (Err(error), Destination::Alsa(_)) => Err(PlayerError::NoHardware(error)),
         (Err(error), _) => {
             on_event(Event::Note(Note::Silent(error.to_string())));
             Ok((None, None))

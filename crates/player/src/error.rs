@@ -66,6 +66,9 @@ pub enum PlayerError {
         /// Why not.
         error: SoundError,
     },
+    /// The sound device that was named cannot be used.
+    #[error("no sound: {0}")]
+    NoHardware(SoundError),
     /// A clip ended before its time.
     #[error("a clip is shorter than it says: what follows is missing")]
     Short,

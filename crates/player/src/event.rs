@@ -134,7 +134,7 @@ pub struct Granted {
 /// The sound of a player.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SoundInfo {
-    /// The client at the sound server.
+    /// The client at the sound server, or the device.
     pub client: String,
     /// Frames a second.
     pub rate: u32,
@@ -224,9 +224,9 @@ pub struct FrameReceipt {
 pub enum Note {
     /// There is no sound: wall time drives the clock.
     Silent(String),
-    /// The sound server was lost: wall time drives the clock until it is back.
+    /// The sound server or the device was lost: wall time drives the clock until it is back.
     SoundLost,
-    /// The sound server is back.
+    /// The sound server or the device is back.
     SoundBack,
     /// The positions of the device jumped: a piece of the sound was cut.
     SoundJumped,
@@ -279,9 +279,9 @@ impl std::fmt::Display for Note {
         match self {
             Self::Silent(reason) => write!(f, "no sound: {reason}; wall time drives the clock"),
             Self::SoundLost => f.write_str(
-                "the sound server has ended: wall time drives the clock until it is back",
+                "the sound server has ended, or its device is gone: wall time drives the clock until it is back",
             ),
-            Self::SoundBack => f.write_str("the sound server is back"),
+            Self::SoundBack => f.write_str("the sound is back"),
             Self::SoundJumped => {
                 f.write_str("the clock of the sound device jumped: a piece of the sound was cut")
             }

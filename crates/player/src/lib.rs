@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! decoder ──► reader ──► picture thread ──► display ──► receipt        (for each clip)
-//! decoder ──► reader ──► sound thread ──► sound server                 (of the first clip with sound)
+//! decoder ──► reader ──► sound thread ──► sound server or device       (of the first clip with sound)
 //!                             │ drives
 //!                             ▼
 //!                           clock ◄── control: start, pause, seek, speed ◄── keys

@@ -10,7 +10,7 @@ use tactus_clip::Clip;
 use tactus_delivery::item::Moment;
 use tactus_model::time::Nanos;
 use tactus_playback::{MediaTime, SoundClock};
-use tactus_sound::{ClientSpec, Connector, Output, SoundError};
+use tactus_sound::{Connector, Output, OutputSpec, SoundError};
 
 use crate::error::PlayerError;
 use crate::event::{Note, SoundCounts, SoundInfo};
@@ -63,13 +63,13 @@ impl Sound {
     pub(crate) fn start(
         Setting { clip, clock, until }: Setting,
         output: Output,
-        spec: ClientSpec,
+        spec: OutputSpec,
         decoders: Decoders,
         report: impl Fn(FromSound) + Send + 'static,
     ) -> Result<Self, PlayerError> {
         let (put, samples) = sync_channel(BLOCKS);
         let reader = reader::sound(clip, CHANNELS, decoders, put)?;
-        let connector = Connector::start(move || Output::open(&spec).ok()).map_err(thread_error)?;
+        let connector = Connector::start(move || spec.open().ok()).map_err(thread_error)?;
         let (quit, quits) = channel();
         let state = clock.state();
         let mut speaker = Speaker {

@@ -5,7 +5,10 @@ use std::io;
 use tactus_sys::SysError;
 use tactus_sys::jack::OpenError;
 
-/// Why there is no connection with a sound server.
+use crate::alsa::Hardware;
+use crate::alsa::parameters::Unsuitable;
+
+/// Why there is no connection with a sound server or a device.
 #[derive(Debug, thiserror::Error)]
 pub enum SoundError {
     /// There is no server, or no library.
@@ -38,6 +41,33 @@ pub enum SoundError {
     /// A device has no or too many channels.
     #[error("{0} channels; 1 to {most} are possible", most = crate::ports::CHANNELS_MOST)]
     Channels(u16),
+    /// There is no such device.
+    #[error("there is no ALSA device {hardware} that plays; {available}")]
+    NoHardware {
+        /// The device.
+        hardware: Hardware,
+        /// What there is, in words.
+        available: String,
+    },
+    /// Another program plays there.
+    #[error("the ALSA device {0} is used by another program, such as the sound server")]
+    Busy(Hardware),
+    /// The device cannot do what is needed.
+    #[error("the ALSA device {hardware} is not suitable: {reason}")]
+    Unsuitable {
+        /// The device.
+        hardware: Hardware,
+        /// Why not.
+        reason: Unsuitable,
+    },
+    /// The kernel refuses something.
+    #[error("the ALSA device {hardware} cannot be used: {error}")]
+    Hardware {
+        /// The device.
+        hardware: Hardware,
+        /// The call.
+        error: SysError,
+    },
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

@@ -1,7 +1,9 @@
-//! Sound by absolute positions of the device's clock, through PipeWire or JACK.
+//! Sound by absolute positions of the device's clock, through PipeWire or JACK, or at a device of the
+//! kernel.
 //!
 //! ```text
 //! ordinary thread ──► rings ──► thread of the sound server ──► ports       (output)
+//! ordinary thread ──► rings ──► thread of ours ──► device of the kernel    (output)
 //! ordinary thread ◄── rings ◄── thread of the sound server ◄── ports       (capture)
 //! ```
 //!
@@ -14,6 +16,7 @@
 //! |---|---|
 //! | [`cycle`] | where a cycle of the server stands, and what was missed before it |
 //! | [`track`] | samples at absolute positions: the part that the thread of the server does |
+//! | [`alsa`] | devices of the kernel, without a sound server |
 //! | [`output`] | playing |
 //! | [`capture`] | capturing, with blind time |
 //! | [`ports`] | whose ports ours are connected with |
@@ -24,6 +27,7 @@
 //! [`DeviceClock`]: tactus_delivery::device_clock::DeviceClock
 #![forbid(unsafe_code)]
 
+pub mod alsa;
 pub mod capture;
 pub mod connector;
 pub mod cycle;
@@ -34,11 +38,12 @@ pub mod server;
 pub mod session;
 pub mod track;
 
+pub use alsa::Hardware;
 pub use capture::{Block, Capture};
 pub use connector::Connector;
 pub use cycle::{Cycle, Placed, Positions};
 pub use error::SoundError;
-pub use output::{Counts, Output};
+pub use output::{Counts, Destination, Output, OutputSpec};
 pub use ports::{ClientSpec, Peer};
 pub use server::PrivateServer;
 pub use session::SessionManager;

@@ -1,27 +1,76 @@
 //! Playing: samples at absolute positions of the device's clock.
 
+use std::fmt;
+
 use rtrb::{Consumer, Producer, RingBuffer};
 use tactus_delivery::device_clock::{Correction, DeviceClock, Observed};
 use tactus_delivery::item::Moment;
 use tactus_sys::jack::{self, Active, AudioOutput, Client, Direction, Process};
 
+use crate::alsa::{Hardware, Playback, Player};
 use crate::cycle::{Cycle, Placed, Positions};
 use crate::error::SoundError;
-use crate::ports::{self, ClientSpec, Opened};
+use crate::ports::{self, CHANNELS_MOST, ClientSpec, Opened, Peer};
 use crate::track::{Feed, Played, Track, track};
+
+/// Where an output plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// At the sound server of this user.
+    Server(Peer),
+    /// At a device of the kernel, which no sound server uses.
+    Alsa(Hardware),
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(peer) => peer.fmt(f),
+            Self::Alsa(hardware) => write!(f, "alsa:{hardware}"),
+        }
+    }
+}
+
+/// An output to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSpec {
+    /// The name of a client of the sound server.
+    pub name: String,
+    /// The channels: 1 to [`CHANNELS_MOST`].
+    pub channels: u16,
+    /// Where it plays.
+    pub to: Destination,
+}
+
+impl OutputSpec {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// See [`Output::open`] and [`Output::open_alsa`].
+    pub fn open(&self) -> Result<Output, SoundError> {
+        let Self { name, channels, to } = self;
+        let channels = *channels;
+        match to {
+            Destination::Alsa(hardware) => Output::open_alsa(hardware, channels),
+            Destination::Server(peer) => {
+                Output::open(&ClientSpec { name: name.clone(), channels, peer: peer.clone() })
+            }
+        }
+    }
+}
 
 /// What an output has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Cycles that asked for samples.
     pub cycles: u64,
-    /// Xruns that the server has reported, of any client.
+    /// Xruns: those that the server has reported, of any client; those of the device.
     pub xruns: u64,
     /// Frames of cycles that did not ask: they were lost.
     pub skipped: u64,
     /// How often positions got another meaning: see [`Output::turn`].
     pub moves: u64,
-    /// Frames that came out.
+    /// Frames that the server or the device has taken.
     pub played: u64,
     /// Frames whose position had passed when they came: they were cut.
     pub late: u64,
@@ -41,11 +90,10 @@ pub struct Turn {
 
 /// Plays samples. Its ordinary thread calls [`turn`](Self::turn) several times a second.
 pub struct Output {
-    active: Active<Machine>,
+    driver: Driver,
     channels: usize,
     rate: u32,
     cycle: u32,
-    names: Vec<String>,
     feed: Feed,
     reports: Consumer<Report>,
     clock: DeviceClock,
@@ -56,6 +104,14 @@ pub struct Output {
     next: u64,
     /// Frames since the clock began.
     settled: u32,
+}
+
+/// Who asks for samples.
+enum Driver {
+    /// The sound server, at ports with these names.
+    Server { active: Active<Machine>, names: Vec<String> },
+    /// A device of the kernel.
+    Alsa { playback: Playback, name: String },
 }
 
 /// The part of a second after which a clock is believed: a client that joins a server may be moved
@@ -81,14 +137,48 @@ impl Output {
             Machine { outputs, positions: Positions::default(), track, results, number: 0 };
         let active = client.activate(machine)?;
         ports::connect_outputs(&active, &names, &spec.peer)?;
-        let clock = DeviceClock::new(rate);
-        let counts = Counts::default();
-        let mut output = Self {
-            active,
+        let driver = Driver::Server { active, names };
+        let mut output = Self::new(driver, channels, rate, cycle, feed, reports);
+        output.update_latency();
+        Ok(output)
+    }
+
+    /// Opens a device of the kernel, at the rate that is nearest to 48 kHz. A thread writes to it,
+    /// 80 ms ahead.
+    ///
+    /// # Errors
+    /// There is no such device, another program uses it, or it has too few channels.
+    pub fn open_alsa(hardware: &Hardware, channels: u16) -> Result<Self, SoundError> {
+        if !(1..=CHANNELS_MOST).contains(&channels) {
+            return Err(SoundError::Channels(channels));
+        }
+        let player = Player::open(hardware, channels)?;
+        let (rate, period, buffer) = (player.rate(), player.period(), player.buffer());
+        let (feed, track) = track(channels.into(), FRAMES_MOST);
+        let (results, reports) = RingBuffer::new(REPORTS_MOST);
+        let playback = player.start(track, results)?;
+        let name = Destination::Alsa(hardware.clone()).to_string();
+        let driver = Driver::Alsa { playback, name };
+        let mut output = Self::new(driver, channels.into(), rate, period, feed, reports);
+        // A position is written when the whole buffer is before it.
+        output.latency = buffer;
+        Ok(output)
+    }
+
+    fn new(
+        driver: Driver,
+        channels: usize,
+        rate: u32,
+        cycle: u32,
+        feed: Feed,
+        reports: Consumer<Report>,
+    ) -> Self {
+        let (clock, counts) = (DeviceClock::new(rate), Counts::default());
+        Self {
+            driver,
             channels,
             rate,
             cycle,
-            names,
             feed,
             reports,
             clock,
@@ -96,14 +186,15 @@ impl Output {
             counts,
             next: 0,
             settled: 0,
-        };
-        output.update_latency();
-        Ok(output)
+        }
     }
 
-    /// The full name of its client.
+    /// The full name of its client, or the name of its device.
     pub fn name(&self) -> String {
-        self.active.client().name()
+        match &self.driver {
+            Driver::Server { active, .. } => active.client().name(),
+            Driver::Alsa { name, .. } => name.clone(),
+        }
     }
 
     /// Frames a second.
@@ -128,9 +219,12 @@ impl Output {
         self.latency
     }
 
-    /// Whether the server has ended, or has removed the client.
+    /// Whether the server has ended or has removed the client, or the device is gone.
     pub fn is_shut_down(&self) -> bool {
-        self.active.is_shut_down()
+        match &self.driver {
+            Driver::Server { active, .. } => active.is_shut_down(),
+            Driver::Alsa { playback, .. } => playback.has_ended(),
+        }
     }
 
     /// What was done so far.
@@ -179,11 +273,14 @@ impl Output {
         self.settled > self.rate / SETTLED
     }
 
-    /// Reads the latency again: the server may change it, e.g. after ports were connected.
+    /// Reads the latency again: the server may change it, e.g. after ports were connected. That of a
+    /// device of the kernel is its buffer, which does not change.
     pub fn update_latency(&mut self) {
-        let latency = ports::latency(&self.active, &self.names, Direction::Playback);
-        self.cycle = self.active.client().buffer_size();
-        self.latency = latency.max(self.cycle);
+        if let Driver::Server { active, names } = &self.driver {
+            let latency = ports::latency(active, names, Direction::Playback);
+            self.cycle = active.client().buffer_size();
+            self.latency = latency.max(self.cycle);
+        }
     }
 
     /// When the frame at a position is heard; `None` while the clock is not
@@ -228,10 +325,10 @@ impl Output {
 
 /// What a cycle did.
 #[derive(Clone, Copy)]
-struct Report {
-    number: u64,
-    placed: Placed,
-    played: Played,
+pub(crate) struct Report {
+    pub(crate) number: u64,
+    pub(crate) placed: Placed,
+    pub(crate) played: Played,
 }
 
 /// Runs in the thread of the sound server.

@@ -36,6 +36,7 @@ pub mod mount;
 pub mod namespace;
 pub mod network;
 pub mod owned_directory;
+pub mod pcm;
 pub mod peer_memory;
 pub mod perf;
 pub mod periodic_timer;

@@ -18,7 +18,8 @@ use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime, Speed};
 use tactus_player::{Output, Pace, PlayerError, Spec, Track};
-use tactus_sound::Peer;
+use tactus_sound::alsa::name::NotHardware;
+use tactus_sound::{Destination, Peer};
 use tactus_stream::SOCKET;
 
 use crate::error::{CommandError, CommandResult};
@@ -83,9 +84,10 @@ pub(crate) struct HowArguments {
     /// Play no sound: wall time drives the clock
     #[arg(long)]
     mute: bool,
-    /// Client of the sound server that gets the sound [default: the device that the server prefers]
-    #[arg(long, value_name = "CLIENT", conflicts_with = "mute")]
-    sound: Option<String>,
+    /// Client of the sound server that gets the sound, or alsa:hw:CARD[,DEVICE] for a device without a
+    /// sound server [default: the device that the server prefers]
+    #[arg(long, value_name = "CLIENT", conflicts_with = "mute", value_parser = destination)]
+    sound: Option<Destination>,
     /// Show late frames instead of dropping a frame when the next one is due as well
     #[arg(long)]
     show_late: bool,
@@ -146,6 +148,14 @@ impl Transport {
             Self::Shm => x11(display, Some(tactus_player::Transport::Shm)),
             Self::Socket => x11(display, Some(tactus_player::Transport::Socket)),
         }
+    }
+}
+
+/// Where the sound goes.
+fn destination(text: &str) -> Result<Destination, NotHardware> {
+    match text.strip_prefix("alsa:") {
+        Some(hardware) => hardware.parse().map(Destination::Alsa),
+        None => Ok(Destination::Server(Peer::Client(text.to_owned()))),
     }
 }
 
@@ -234,8 +244,8 @@ impl HowArguments {
         let tracks = clips.into_iter().zip(displays).map(track).collect();
         let sound = match &self.sound {
             _ if self.mute => None,
-            Some(client) => Some(Peer::Client(client.clone())),
-            None => Some(Peer::Device),
+            Some(to) => Some(to.clone()),
+            None => Some(Destination::Server(Peer::Device)),
         };
         Ok(Spec {
             tracks,

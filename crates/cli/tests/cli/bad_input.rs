@@ -10,7 +10,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 154] = [
+const ROWS: [Row; 155] = [
     // Stores and sites.
     (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
     (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
@@ -111,6 +111,11 @@ const ROWS: [Row; 154] = [
     (
         &["measure", "--probe", "frames", "--player", "play-shm", "--tick-shift", "5ms"],
         "which starts when it is ready; use \"sweep\"",
+        2,
+    ),
+    (
+        &["play", "--sound", "alsa:0", "clip.mkv"],
+        "`0` is not an ALSA device; use hw:CARD or hw:CARD,DEVICE, e.g. hw:0,0",
         2,
     ),
     (&["play", "--ticks", "0", "clip.mkv"], "`0` is not a rate", 2),

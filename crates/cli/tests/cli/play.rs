@@ -255,6 +255,17 @@ fn a_sound_server_that_restarts_is_found_again() {
     playing.succeed(300);
 }
 
+#[test]
+fn a_sound_device_that_is_missing_is_an_error() {
+    let Some(stage) = Stage::new(4) else { return };
+    let clip = stage.clip("tone.mkv", 1.0);
+    // No machine has so many cards.
+    let (code, messages) = stage.play(&[&clip, "--sound", "alsa:hw:99,3"]).end();
+    assert_eq!(code, Some(3), "{messages}");
+    let expected = "no sound: there is no ALSA device hw:99,3 that plays; this machine has ";
+    assert!(messages.contains(expected), "{messages}");
+}
+
 /// Two displays, and an authority file of both in the folder of the first.
 fn two_stages() -> Option<(Stage, Stage)> {
     let (left, right) = (Stage::new(4)?, Stage::new(2)?);
