@@ -38,6 +38,12 @@ pub enum SoundError {
     /// A device has no or too many channels.
     #[error("{0} channels; 1 to {most} are possible", most = crate::ports::CHANNELS_MOST)]
     Channels(u16),
+    /// The server does not answer.
+    #[error(
+        "the sound server did not answer within {} s: it is stopped or overloaded",
+        crate::patience::OPEN_MOST.as_secs()
+    )]
+    Silent,
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
