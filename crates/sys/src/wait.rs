@@ -101,6 +101,16 @@ pub fn wait_writable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysE
     poll(&mut fds, timeout).map(|writable| writable > 0)
 }
 
+/// Sleeps until `fd` can be read or written without waiting, like [`wait_readable`] and
+/// [`wait_writable`].
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+pub fn wait_readable_or_writable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysError> {
+    let mut fds = [libc::pollfd { events: libc::POLLIN | libc::POLLOUT, ..polled(fd) }];
+    poll(&mut fds, timeout).map(|ready| ready > 0)
+}
+
 /// From now on, reading and writing `fd` fail with `EAGAIN` instead of waiting. This holds for
 /// everybody who shares this open file, e.g. after `dup`, but not for the other end of a pipe.
 ///
