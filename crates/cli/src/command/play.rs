@@ -189,8 +189,10 @@ fn play_one(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> Comman
         show.event(event);
     });
     commands.go_nowhere();
-    show.finish()?;
+    let shown = show.finish();
+    // The page is written even if nobody reads the output any more.
     let explained = explaining.map_or(Ok(()), Explaining::finish);
+    shown?;
     played.map_err(not_played).and(explained)
 }
 
