@@ -54,6 +54,19 @@ fn judge(options: &[&str], command: &[&str]) -> (Judgement, Option<i32>, String)
     (judgement, output.status.code(), errors)
 }
 
+#[test]
+fn a_display_that_ends_fails_the_turn_and_not_the_player() {
+    let Some(()) = judges() else { return };
+    // The lock of a display has the ID of its server, which removes it at its end.
+    let kill =
+        "lock=/tmp/.X${DISPLAY#:}-lock; kill $(cat $lock); while [ -e $lock ]; do sleep 0.1; done";
+    let (judgement, code, errors) = judge(&["--rounds", "1"], &["sh", "-c", kill, "{}"]);
+    assert_eq!(code, Some(5), "{errors}");
+    assert!(judgement.playbacks.is_empty(), "{errors}");
+    let reason = &judgement.failed[0].reason;
+    assert!(reason.starts_with("the X server of the judge did not last as long"), "{reason}");
+}
+
 /// The reference: a player with one clock, whose sound has absolute positions and whose frames are drawn
 /// when they are due. It is the clip's own shift that makes it wrong.
 #[test]
