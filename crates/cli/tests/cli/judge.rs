@@ -57,9 +57,14 @@ fn judge(options: &[&str], command: &[&str]) -> (Judgement, Option<i32>, String)
 #[test]
 fn a_display_that_ends_fails_the_turn_and_not_the_player() {
     let Some(()) = judges() else { return };
-    // The lock of a display has the ID of its server, which removes it at its end.
-    let kill =
-        "lock=/tmp/.X${DISPLAY#:}-lock; kill $(cat $lock); while [ -e $lock ]; do sleep 0.1; done";
+    // The X server is a child of the player's parent; it removes its socket at its end.
+    let kill = "for stat in /proc/[0-9]*/stat; do
+    read id name state parent rest <$stat || continue
+    [ \"$parent $name\" = \"$PPID (Xvfb)\" ] || continue
+    kill $id
+    while read id name state rest <$stat && [ $state != Z ]; do sleep 0.1; done
+done 2>/dev/null
+:";
     let (judgement, code, errors) = judge(&["--rounds", "1"], &["sh", "-c", kill, "{}"]);
     assert_eq!(code, Some(5), "{errors}");
     assert!(judgement.playbacks.is_empty(), "{errors}");
