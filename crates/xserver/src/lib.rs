@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_was_killed_or_is_stopped_is_noticed() {
+    fn a_server_that_has_ended_or_is_stopped_is_noticed() {
         let Some(mut server) = require(Need::Display, Server::start(SCREEN)) else {
             return;
         };
@@ -365,7 +365,7 @@ mod tests {
         assert!(matches!(server.check(SHORT), Err(NoServer::Refused { .. })));
         process.send(18).unwrap();
         assert_eq!(server.check(long), Ok(()));
-        process.send(9).unwrap();
+        process.send(15).unwrap();
         let deadline = Instant::now() + long;
         // It closes its sockets before it is a process that has ended.
         while !server.check(long).is_err_and(|error| error.to_string().contains("Xvfb ended")) {
