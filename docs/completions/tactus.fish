@@ -790,7 +790,7 @@ wayland\t'A Wayland compositor, with presentation feedback; auto takes it if the
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l start -d 'Where to begin, in the time of the clip' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l duration -d 'How much to play, in the time of the clip [default: to the end]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l rate -d 'Speed, from 0.25 to 4; the pitch stays' -r
-complete -c tactus -n "__fish_tactus_using_subcommand play" -l sound -d 'Client of the sound server that gets the sound, or alsa:hw:CARD[,DEVICE] for a device without a sound server [default: the device that the server prefers]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand play" -l sound -d 'Client of the sound server that gets the sound, or alsa:hw:CARD,DEVICE for a device without a sound server [default: the device that the server prefers]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l policy -d 'Policy of the threads that show frames' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l decoders -d 'Policy of decoders' -r
 complete -c tactus -n "__fish_tactus_using_subcommand play" -l reserve -d 'CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms' -r
@@ -855,7 +855,7 @@ wayland\t'A Wayland compositor, with presentation feedback; auto takes it if the
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l start -d 'Where to begin, in the time of the clip' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l duration -d 'How much to play, in the time of the clip [default: to the end]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l rate -d 'Speed, from 0.25 to 4; the pitch stays' -r
-complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l sound -d 'Client of the sound server that gets the sound, or alsa:hw:CARD[,DEVICE] for a device without a sound server [default: the device that the server prefers]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l sound -d 'Client of the sound server that gets the sound, or alsa:hw:CARD,DEVICE for a device without a sound server [default: the device that the server prefers]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l policy -d 'Policy of the threads that show frames' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l decoders -d 'Policy of decoders' -r
 complete -c tactus -n "__fish_tactus_using_subcommand mail; and __fish_seen_subcommand_from play" -l reserve -d 'CPU time that is guaranteed to each thread that shows frames, e.g. 5ms/40ms' -r

@@ -21,6 +21,6 @@ pub mod sound;
 pub use error::ClipError;
 pub use picture::{PictureDecoder, PictureSpec, first_frame};
 pub use probe::{Clip, Picture, Sound};
-pub use process::Stopper;
+pub use process::{Output, Stopper, output};
 pub use sound::{SoundDecoder, SoundSpec};
 pub use tactus_model::pixels::PixelFormat;

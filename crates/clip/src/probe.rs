@@ -82,7 +82,7 @@ pub fn probe(path: &Path) -> Result<Clip, ClipError> {
     }
     let mut command = process::inspect(path);
     command.args(["-print_format", "json", "-show_format", "-show_streams"]);
-    let Output { text, errors, is_success } = process::output(command, REPORT_BYTES_MOST)?;
+    let Output { bytes, errors, is_success } = process::output(command, REPORT_BYTES_MOST)?;
     let not_a_clip = |reason: &str| {
         // The message begins with the name of the file.
         let reason = reason.rsplit_once(": ").map_or(reason, |(_, reason)| reason).trim();
@@ -94,7 +94,7 @@ pub fn probe(path: &Path) -> Result<Clip, ClipError> {
     if !is_success {
         return Err(not_a_clip(errors.lines().last().unwrap_or("ffprobe does not know why")));
     }
-    understand(path, &text)
+    understand(path, &String::from_utf8_lossy(&bytes))
 }
 
 /// The format that ffprobe has recognised and may not read: `[hls @ 0x55] Format not on whitelist '…'`.

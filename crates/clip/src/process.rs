@@ -73,27 +73,33 @@ pub(crate) fn decode(path: &Path, from: f64) -> Command {
 }
 
 /// What a process has written.
-pub(crate) struct Output {
-    pub(crate) text: String,
-    pub(crate) errors: String,
-    pub(crate) is_success: bool,
+#[derive(Debug)]
+pub struct Output {
+    /// To its standard output, as many bytes as were asked for.
+    pub bytes: Vec<u8>,
+    /// To its standard error: the last lines, joined by `; `.
+    pub errors: String,
+    /// Whether it ended with exit code 0, by itself.
+    pub is_success: bool,
 }
 
-/// Runs a process to its end, and keeps at most so many bytes.
-pub(crate) fn output(mut command: Command, bytes_most: usize) -> Result<Output, ClipError> {
+/// Runs a process that writes no file to its end, and keeps at most so many bytes.
+///
+/// # Errors
+/// It cannot be started, or writes nothing for 30 s.
+pub fn output(mut command: Command, bytes_most: usize) -> Result<Output, ClipError> {
     let limits = Limits { cpu_seconds: PROBE_SECONDS, ..LIMITS };
     let mut running = Running::spawn(&mut command, limits, "file")?;
-    let (mut text, mut piece) = (Vec::new(), [0; 4096]);
-    while text.len() < bytes_most {
+    let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+    while bytes.len() < bytes_most {
         match running.read(&mut piece)? {
             0 => break,
-            count => text.extend_from_slice(&piece[..count]),
+            count => bytes.extend_from_slice(&piece[..count]),
         }
     }
     let status = running.end();
     let errors = running.messages();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(Output { text, errors, is_success: status.is_some_and(|status| status.success()) })
+    Ok(Output { bytes, errors, is_success: status.is_some_and(|status| status.success()) })
 }
 
 /// Ends a decoder, from any thread: its reads then end.

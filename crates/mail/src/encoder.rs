@@ -9,13 +9,13 @@ mod padding;
 use std::io::{self, BufWriter};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tactus_model::time::Nanos;
 use tactus_sys::process::{Limits, limit};
-use tactus_wire::LastWords;
+use tactus_wire::{LastWords, PatientInput};
 
 use crate::matroska::{self, Track};
 
@@ -31,15 +31,15 @@ pub enum EncoderError {
     /// It failed.
     #[error("ffmpeg failed: {0}")]
     Failed(String),
-    /// It did not end after its input.
-    #[error("ffmpeg did not end within {} s", PATIENCE.as_secs())]
+    /// It did not read its input or did not end after it, e.g. because it is stopped.
+    #[error("ffmpeg did not answer for {} s and was killed", PATIENCE.as_secs())]
     Hangs,
 }
 
 /// What the encoder may use. A clip has an hour at most.
 const LIMITS: Limits =
     Limits { memory_bytes: 8 << 30, cpu_seconds: 24 * 3600, open_files: 64, file_bytes: 16 << 30 };
-/// How long the encoder may take for what is on its way.
+/// How long the encoder may read nothing, and how long it may take for what is on its way.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(10);
 /// How long the end of its messages is awaited.
@@ -59,13 +59,15 @@ const RESAMPLE: &str = "aresample=async=480:first_pts=0";
 pub(crate) struct Encoder {
     process: Child,
     complaints: Option<LastWords>,
+    /// It was killed because it did not answer.
+    hangs: bool,
 }
 
 /// An encoder that was started.
 pub(crate) struct Started {
     pub(crate) encoder: Encoder,
     /// Its input, with the header written.
-    pub(crate) input: BufWriter<ChildStdin>,
+    pub(crate) input: BufWriter<PatientInput>,
     /// What sound has to be delayed by, so that it is in step in the file.
     pub(crate) sound_delay: Nanos,
 }
@@ -84,8 +86,9 @@ impl Encoder {
         let mut process = command.spawn().map_err(not_started)?;
         let complaints = process.stderr.take().map(LastWords::listen).transpose();
         let input = process.stdin.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe));
+        let input = input.and_then(|input| PatientInput::new(input, PATIENCE));
         let started = complaints.and_then(|complaints| Ok((complaints, input?)));
-        let mut encoder = Self { process, complaints: None };
+        let mut encoder = Self { process, complaints: None, hangs: false };
         let (complaints, input) = started.map_err(EncoderError::Start)?;
         encoder.complaints = complaints;
         let mut input = BufWriter::new(input);
@@ -95,8 +98,9 @@ impl Encoder {
         }
     }
 
-    /// Ends it at once. What it has written stays.
+    /// Ends it at once, because it does not answer. What it has written stays.
     pub(crate) fn kill(&mut self) {
+        self.hangs = true;
         let _ = self.process.kill();
     }
 
@@ -111,6 +115,7 @@ impl Encoder {
             }
         };
         match status.success() {
+            _ if self.hangs => Err(EncoderError::Hangs),
             true => Ok(()),
             false => Err(EncoderError::Failed(self.complaint(status))),
         }

@@ -10,6 +10,8 @@ use tactus_model::time::Nanos;
 
 /// The pixels of pictures: blue, green, red and a byte without meaning.
 pub(crate) const PIXEL: usize = 4;
+/// The identifier of a cluster, as a file has it: its blocks are the content of a clip.
+pub(crate) const CLUSTER: [u8; 4] = id::CLUSTER.to_be_bytes();
 /// A format of four bytes, as ffmpeg calls it: `BGR` and a zero.
 const PIXELS: &[u8; 4] = b"BGR\0";
 

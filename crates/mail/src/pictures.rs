@@ -138,6 +138,12 @@ pub enum PictureError {
     /// The display has ended.
     #[error("the display closed the connection: {0}")]
     Gone(String),
+    /// The display does not answer.
+    #[error(
+        "the display did not answer for {} s: its X server is stopped or overloaded",
+        PATIENCE.as_secs()
+    )]
+    Silent,
     /// The camera does not work.
     #[error("the camera {} gives no pictures: {reason}", .device.display())]
     Camera {

@@ -13,7 +13,7 @@
 mod writer;
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -26,7 +26,7 @@ use tactus_sys::clock;
 use tactus_sys::whole_file::{Readers, WholeFile};
 
 use crate::encoder::{self, Encoder, EncoderError, Started};
-use crate::matroska::{PIXEL, Track};
+use crate::matroska::{CLUSTER, PIXEL, Track};
 use crate::pictures::{Camera, Pattern, PictureError, Pictures, ScreenGrab, Size, Taken};
 use crate::sound::{Heard, Microphone, NoSound, Sounds, Tone};
 use crate::timing::{Digest, beside};
@@ -60,6 +60,8 @@ const QUEUE_BYTES: usize = 128 << 20;
 const QUEUE: (usize, usize) = (3, 64);
 /// Pieces that wait: 40 s of blocks of 10 ms.
 const PIECES_MAX: usize = 4096;
+/// The most bytes before the first cluster of a clip; ffmpeg writes about 700.
+const HEADER_MAX: u64 = 64 << 10;
 /// How long sources may take for what they took before the end of the clip.
 const GRACE: Nanos = Nanos::from_secs(5);
 /// How often the recorder looks what has happened, and how often it reports.
@@ -138,6 +140,9 @@ pub enum RecordError {
         /// The reason.
         error: io::Error,
     },
+    /// The encoder has failed before it wrote a part that can be played.
+    #[error("{0}; it has not written a second of the clip, so there is no file")]
+    Lost(EncoderError),
     /// The encoder has failed.
     #[error("{error}; {} has what was recorded until then", .part.display())]
     Cut {
@@ -206,7 +211,11 @@ pub fn record(
     let digest = File::open(&part).and_then(Digest::read).map_err(unwritten(&part))?;
     timing.video = Some(digest);
     save(&timing, &beside(clip)).map_err(unwritten(&beside(clip)))?;
-    file.finish().map_err(unwritten(clip))?;
+    if let Err(error) = file.finish() {
+        // Stamps without a clip are of no use.
+        let _ = fs::remove_file(beside(clip));
+        return Err(unwritten(clip)(error));
+    }
     let _ = fs::remove_file(beside(&part));
     Ok(Recorded { timing, ended })
 }
@@ -355,7 +364,9 @@ fn record_into(
             // It reads no more: a broken pipe ends the writer.
             encoder.kill();
         }
-        joined(writing);
+        if joined(writing) {
+            encoder.kill();
+        }
         threads.into_iter().filter_map(|thread| joined(thread).err()).next()
     });
     let timing = stamps.into_inner();
@@ -363,12 +374,21 @@ fn record_into(
         Ok(()) => Ok((timing, ended)),
         // An encoder that gets nothing fails too.
         Err(error) if timing.is_empty() => Err(ended.map_or(error.into(), RecordError::from)),
+        Err(error) if !has_content(part) => Err(RecordError::Lost(error)),
         Err(error) => {
             // A full disk may not have room for them.
             let _ = save(&timing, &beside(part));
             Err(RecordError::Cut { error, part: part.to_owned() })
         }
     }
+}
+
+/// Whether a clip has more than a header: what is recorded comes in clusters. A header ends before
+/// [`HEADER_MAX`].
+fn has_content(part: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(part).and_then(|part| part.take(HEADER_MAX).read_to_end(&mut begin));
+    read.is_ok() && begin.windows(CLUSTER.len()).any(|bytes| bytes == CLUSTER)
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {

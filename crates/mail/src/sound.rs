@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tactus_model::time::Nanos;
 use tactus_sound::{Capture, ClientSpec, Peer, SoundError};
@@ -11,6 +11,7 @@ use tactus_sys::SysError;
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 
 use crate::Moment;
+use crate::pictures::PATIENCE;
 use crate::timing::duration;
 
 /// A source of sound.
@@ -87,6 +88,12 @@ pub enum NoSound {
     /// The sound server has ended.
     #[error("the sound server has ended")]
     Gone,
+    /// The sound server sends nothing.
+    #[error(
+        "the sound server sent nothing for {} s: it is stopped, or its device is",
+        PATIENCE.as_secs()
+    )]
+    Silent,
     /// The system refuses something.
     #[error(transparent)]
     Refused(#[from] SysError),
@@ -158,6 +165,8 @@ fn sample(position: u64) -> f32 {
 /// What a client of the sound server hears.
 pub(crate) struct Microphone {
     capture: Capture,
+    /// When the last block came.
+    last: Instant,
 }
 
 /// How often blocks are looked for. The capture has room for seconds.
@@ -167,13 +176,15 @@ impl Microphone {
     pub(crate) fn open(peer: &Peer) -> Result<Self, NoSound> {
         let name = "tactus-mail".to_owned();
         let capture = Capture::open(&ClientSpec { name, channels: 1, peer: peer.clone() })?;
-        Ok(Self { capture })
+        Ok(Self { capture, last: Instant::now() })
     }
 }
 
 impl Sounds for Microphone {
     /// The device has its own pace.
-    fn begin(&mut self, _: Moment) {}
+    fn begin(&mut self, _: Moment) {
+        self.last = Instant::now();
+    }
 
     fn rate(&self) -> u32 {
         self.capture.rate()
@@ -184,9 +195,13 @@ impl Sounds for Microphone {
             if self.capture.is_shut_down() {
                 return Err(NoSound::Gone);
             }
+            if self.last.elapsed() >= PATIENCE {
+                return Err(NoSound::Silent);
+            }
             thread::sleep(LOOK);
             return Ok(None);
         };
+        self.last = Instant::now();
         let missing = block.blind.as_nanos() * u64::from(self.rate()) / SECOND.as_nanos();
         let (position, at) = (block.position, block.at);
         Ok(Some(Heard { position, samples: block.frames, at, missing }))

@@ -86,7 +86,7 @@ pub fn judge(
 
 /// Runs a turn beside a sound server of its own.
 fn run(mut request: Request, quantum: u32) -> Answer {
-    let server = PrivateServer::start(quantum);
+    let mut server = PrivateServer::start(quantum);
     request.has_sound = server.is_ok();
     let mut notes = Vec::new();
     let mut command = this_binary(&["internal", "observer"]);
@@ -111,6 +111,12 @@ fn run(mut request: Request, quantum: u32) -> Answer {
     let starting = if is_idle { Duration::ZERO } else { LOAD_PATIENCE };
     let patience = Duration::from(request.clip.duration()) + 3 * PATIENCE + starting;
     let mut answer = answer(command, &request, patience);
+    // Without it, nothing that was observed is the player's fault.
+    if let Some(status) = server.as_mut().ok().and_then(PrivateServer::ended) {
+        let reason =
+            format!("the sound server of the judge did not last as long as the turn: {status}");
+        return Answer::Failed { reason, hint: None };
+    }
     if let Answer::Found(found) = &mut answer {
         found.notes.extend(notes);
     }

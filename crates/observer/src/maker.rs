@@ -7,15 +7,19 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tactus_synchrony::Clip;
 use tactus_synchrony::clip::SAMPLE_RATE;
 use tactus_sys::process::die_with_parent;
-use tactus_wire::LastWords;
+use tactus_wire::{LastWords, PatientInput};
 
 /// How long to wait for what ffmpeg says at its end.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long ffmpeg may read nothing, and how long it may take for what is on its way.
+const SILENT_MOST: Duration = Duration::from_secs(30);
+const STEP: Duration = Duration::from_millis(10);
 
 /// Why there is no clip.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +30,9 @@ pub enum MakeError {
     /// It fails.
     #[error("ffmpeg cannot make the clip: {0}")]
     Ffmpeg(String),
+    /// It does not read its input, or does not end after it.
+    #[error("ffmpeg did not answer for {} s and was killed", SILENT_MOST.as_secs())]
+    Hangs,
     /// A file cannot be written.
     #[error("cannot write the clip: {0}")]
     File(#[from] io::Error),
@@ -39,7 +46,7 @@ impl MakeError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled => Some("apt-get install ffmpeg"),
-            Self::Ffmpeg(_) | Self::File(_) | Self::Sound(_) => None,
+            Self::Ffmpeg(_) | Self::Hangs | Self::File(_) | Self::Sound(_) => None,
         }
     }
 }
@@ -88,6 +95,7 @@ fn write_sound(clip: &Clip, file: &Path) -> Result<(), hound::Error> {
 /// A running ffmpeg. It is killed if it is not finished.
 struct Encoder {
     process: Child,
+    input: Option<PatientInput>,
     complaints: Option<LastWords>,
 }
 
@@ -114,16 +122,24 @@ impl Encoder {
             _ => error.into(),
         })?;
         let complaints = process.stderr.take().map(LastWords::listen).transpose()?;
-        Ok(Self { process, complaints })
+        let input = process.stdin.take().map(|pipe| PatientInput::new(pipe, SILENT_MOST));
+        Ok(Self { input: input.transpose()?, complaints, process })
     }
 
     fn write(&mut self, picture: &[u8]) -> io::Result<()> {
-        self.process.stdin.as_mut().map_or(Ok(()), |input| input.write_all(picture))
+        self.input.as_mut().map_or(Ok(()), |input| input.write_all(picture))
     }
 
     fn finish(mut self) -> Result<(), MakeError> {
-        drop(self.process.stdin.take());
-        let status = self.process.wait()?;
+        drop(self.input.take());
+        let began = Instant::now();
+        let status = loop {
+            match self.process.try_wait()? {
+                Some(status) => break status,
+                None if began.elapsed() >= SILENT_MOST => return Err(MakeError::Hangs),
+                None => std::thread::sleep(STEP),
+            }
+        };
         let said = self.complaints.take().map(|words| words.take(PATIENCE)).unwrap_or_default();
         match status.success() {
             true => Ok(()),

@@ -4,7 +4,7 @@
 //! by clicks and subtracted.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -33,9 +33,21 @@ const KEPT_MOST: usize = 1 << 16;
 pub struct Microphone {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<Sound>,
+    state: Arc<State>,
     /// Whether the delay of the monitor is known and subtracted.
     pub knows_delay: bool,
 }
+
+/// What the thread has seen of the sound server.
+#[derive(Debug, Default)]
+struct State {
+    is_shut_down: AtomicBool,
+    /// When the last block was read; 0 before the first.
+    read: AtomicU64,
+}
+
+/// A sound server of ours has a cycle some times a second; without one for so long, it is stopped.
+const SILENCE: Nanos = Nanos::from_secs(5);
 
 impl Microphone {
     /// Starts to listen to the monitor of a sink of the sound server of this process. Before that it
@@ -48,6 +60,8 @@ impl Microphone {
         let delay = monitor::delay(&mut capture, sink)?;
         let is_over = Arc::<AtomicBool>::default();
         let ends = Arc::clone(&is_over);
+        let state = Arc::<State>::default();
+        let seen = Arc::clone(&state);
         let listen = move || {
             // The latency that the server reports is already subtracted from the times of blocks.
             let delay = delay.unwrap_or(0) - i64::from(capture.latency());
@@ -56,9 +70,11 @@ impl Microphone {
             while !ends.load(Ordering::Relaxed) && !capture.is_shut_down() {
                 while let Some(block) = capture.read(&mut samples) {
                     hearing.add(&block, &samples);
+                    seen.read.store(clock::now::<Monotonic>().as_nanos(), Ordering::Relaxed);
                 }
                 std::thread::sleep(STEP);
             }
+            seen.is_shut_down.store(capture.is_shut_down(), Ordering::Relaxed);
             while let Some(block) = capture.read(&mut samples) {
                 hearing.add(&block, &samples);
             }
@@ -66,7 +82,19 @@ impl Microphone {
         };
         let thread = Builder::new().name("microphone".to_owned()).spawn(listen);
         let thread = thread.map_err(SoundError::Thread)?;
-        Ok(Self { is_over, thread, knows_delay: delay.is_some() })
+        Ok(Self { is_over, thread, state, knows_delay: delay.is_some() })
+    }
+
+    /// Why the sound server is lost, if it is.
+    pub fn lost(&self) -> Option<&'static str> {
+        let read = Moment::from_nanos(self.state.read.load(Ordering::Relaxed));
+        if self.state.is_shut_down.load(Ordering::Relaxed) {
+            Some("it ended")
+        } else if read > Moment::from_nanos(0) && clock::now::<Monotonic>() - read > SILENCE {
+            Some("it sent nothing in the last 5 s, so it is stopped")
+        } else {
+            None
+        }
     }
 
     /// Ends, and returns what was heard.

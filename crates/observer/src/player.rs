@@ -5,18 +5,22 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::reserve::Capacity;
 use tactus_sound::server::SINK;
 use tactus_synchrony::Clip;
 use tactus_sys::process::die_with_parent;
+use tactus_wire::LastWords;
 
 /// Stands for the file of the clip in a command.
 pub const PLACE: &str = "{}";
 
 /// The most bytes that are read of what a player says about its version.
 const VERSION_MOST: u64 = 4096;
+/// How long it may take to say that.
+const VERSION_PATIENCE: Duration = Duration::from_secs(30);
 /// The most characters of a version.
 const VERSION_SHOWN: usize = 60;
 
@@ -85,9 +89,11 @@ impl PlayerName {
         command.arg(argument).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         die_with_parent(&mut command);
         let mut process = command.spawn().ok()?;
-        let mut said = String::new();
         let output = process.stdout.take().map(|output| output.take(VERSION_MOST));
-        let _ = output.map(|mut output| output.read_to_string(&mut said));
+        let output = output.and_then(|output| LastWords::listen(output).ok());
+        let said = output.map(|output| output.take(VERSION_PATIENCE)).unwrap_or_default();
+        // It has said everything, or hangs.
+        let _ = process.kill();
         let _ = process.wait();
         let line = said.lines().next().unwrap_or_default();
         // What follows is about copyright.

@@ -20,7 +20,8 @@ use tactus_synchrony::{Clip, Conditions, Findings};
 use tactus_sys::counters::MachineCounters;
 use tactus_sys::leash::{self, Leash};
 use tactus_sys::owned_directory::OwnedDirectory;
-use tactus_sys::{SysError, clock, process, usage};
+use tactus_sys::pidfd::PidFd;
+use tactus_sys::{SysError, clock, usage};
 use tactus_wire::{LastWords, WireError};
 use tactus_xserver::framebuffer::{BadScreen, Framebuffer};
 use tactus_xserver::{NoServer, Screen, Server};
@@ -37,6 +38,9 @@ const AFTERWARDS: Duration = Duration::from_millis(250);
 
 /// How long to wait for the end of a player's standard error.
 const COMPLAINT: Duration = Duration::from_millis(500);
+
+/// How long the judge's own servers may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// Where memory is a file. Elsewhere, writing the screen to a disk could delay the server.
 const MEMORY: &str = "/dev/shm";
@@ -88,6 +92,8 @@ enum TurnError {
     Start(String, io::Error),
     #[error("cannot wait for `{0}`: {1}")]
     Wait(String, SysError),
+    #[error("the {0} of the judge did not last as long as the turn: {1}")]
+    Ended(&'static str, String),
     #[error("the load {0} cannot run: {reason}", reason = .1.reason)]
     Load(String, LoadError),
 }
@@ -122,7 +128,7 @@ fn observe(request: &Request) -> Result<Found, TurnError> {
     // It outlives the X server: Linux 6.18 never returns the bandwidth of a sleeping deadline thread
     // that gets another policy, but that of one that is killed.
     let mut _reserve = None;
-    let display = Server::start_visible(screen, folder.path())?;
+    let mut display = Server::start_visible(screen, folder.path())?;
     // It ends with its last client, and the player may come and go.
     let _holder = display.connect()?;
     let authority = folder.path().join("authority");
@@ -144,6 +150,11 @@ fn observe(request: &Request) -> Result<Found, TurnError> {
     let competition = Competition::start(&request.load)?;
     let origin = clock::now::<Monotonic>();
     let played = play(request, &display, &authority)?;
+    // Without a server, nothing that was observed is the player's fault.
+    display.check(ANSWER).map_err(|error| TurnError::Ended("X server", error.to_string()))?;
+    if let Some(reason) = microphone.as_ref().and_then(Microphone::lost) {
+        return Err(TurnError::Ended("sound server", reason.to_owned()));
+    }
     notes.extend(played.unusual);
     let conditions = competition.end(played.cpu_time, &mut notes);
     std::thread::sleep(AFTERWARDS);
@@ -255,13 +266,17 @@ fn play(request: &Request, display: &Server, authority: &Path) -> Result<Played,
     Ok(Played { unusual, cpu_time: used.ok() })
 }
 
+/// Its number on Linux.
+const SIGKILL: i32 = 9;
+
 /// Waits for a player on its leash, and kills it after `patience`.
 fn wait(child: &Child, patience: Duration) -> Result<(ExitStatus, bool), SysError> {
-    let player = child.id();
+    // The ID may belong to another process once the leash has waited for the player.
+    let player = PidFd::of_process(child.id())?;
     let (ended, end) = channel::<()>();
     let killer = std::thread::spawn(move || {
         let is_late = end.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
-        is_late && process::kill(player).is_ok()
+        is_late && player.send(SIGKILL).is_ok()
     });
     let status = Leash::take(child).and_then(|mut leash| leash.wait());
     drop(ended);

@@ -365,9 +365,13 @@ impl Player {
             FromPicture::Skipped { from, to } => {
                 let Playing { clip, tally, .. } = &mut self.clips[number];
                 let period = clip.picture.as_ref().map(|picture| picture.period);
-                // They were never decoded, so they have no receipts.
+                // They were never shown or dropped, so they have no receipts.
                 let due = self.clock.clock().due(from).unwrap_or_else(now);
-                tally.drop_frames(to.since(from).div_floor(period.unwrap_or_default()), due);
+                let (length, period) = (to.since(from), period.unwrap_or_default());
+                // One that begins before the end counts, even if it ends after it.
+                let whole = length.div_floor(period);
+                let rest = length > period.saturating_mul(whole);
+                tally.drop_frames(whole + u64::from(rest && period > Nanos::ZERO), due);
                 on_event(Event::Note(Note::Behind { clip: number, from, to }));
             }
             FromPicture::Missing { from, to } => self.miss(number, from, to, on_event),

@@ -151,9 +151,10 @@ pub struct SoundCounts {
     pub cycles: u64,
     /// Xruns, of any client of the server.
     pub xruns: u64,
-    /// Frames that were played.
+    /// Frames that the server took in its cycles. It does not report what its device played: each time
+    /// that it ends or stops, what it took last may not have been heard, up to its latency and a cycle.
     pub played: u64,
-    /// Frames that were cut, because a cycle was missed or they came too late.
+    /// Frames that were cut, because a cycle was missed, they came too late, or there was no server.
     pub cut: u64,
     /// Frames that were due and that the decoder had not delivered when playing ended.
     pub missing: u64,

@@ -72,7 +72,8 @@ pub(crate) enum FromPicture {
     Shown(FrameReceipt),
     /// A person asks for something.
     Happened(Happened),
-    /// The decoder was too slow: it goes on after the frames between these times.
+    /// The decoder was too slow: it goes on after the frames from the first time to before the second.
+    /// None of them has a receipt.
     Skipped {
         from: MediaTime,
         to: MediaTime,
@@ -232,7 +233,7 @@ struct Screen<R> {
     leads: Leads,
     /// How far the decoder skips if it is behind.
     skip: Nanos,
-    /// Where it was to go on when it last skipped: frames before it were already on their way.
+    /// Where it was to go on when it last skipped: frames before it that come later are counted.
     skipped_to: MediaTime,
     /// The end of the last frame that was shown, dropped or skipped.
     reached: MediaTime,
@@ -338,7 +339,9 @@ impl<R: Fn(FromPicture)> Screen<R> {
 
     fn take(&mut self, frame: Frame) {
         let is_beyond = self.setting.until.is_some_and(|until| frame.media >= until);
-        if frame.order != self.order || (is_beyond && !self.waiting.is_empty()) {
+        // It was on its way when the decoder skipped it, and is counted.
+        let is_skipped = frame.media < self.skipped_to;
+        if frame.order != self.order || is_skipped || (is_beyond && !self.waiting.is_empty()) {
             return self.setting.reader.free(frame.buffer);
         }
         self.waiting.push_back(frame);
@@ -490,6 +493,12 @@ impl<R: Fn(FromPicture)> Screen<R> {
             && self.end.is_none()
         {
             let to = clock.media_at(now() + self.skip);
+            // Frames that wait get receipts.
+            let last = self.waiting.back().map_or(from, |frame| frame.media);
+            let from = last.after(self.setting.period);
+            if from >= to {
+                return;
+            }
             let order = Order { from: to, ..self.setting.clock.state().order };
             self.setting.reader.order(order);
             (self.report)(FromPicture::Skipped { from, to });

@@ -210,8 +210,10 @@ impl<R: Fn(FromSound)> Speaker<R> {
             }
             self.feed();
         } else if is_running {
-            // Without a device, time passes all the same.
-            self.store.next = self.frame_at(state.clock.media_at(now()));
+            // Without a device, time passes all the same: nobody hears these frames.
+            let next = self.frame_at(state.clock.media_at(now()));
+            self.counts.cut += next.saturating_sub(self.store.next);
+            self.store.next = next;
         }
         self.store.trim(self.frames(STORED));
         self.pass_on_end(&state);

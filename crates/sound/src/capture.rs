@@ -8,6 +8,7 @@ use tactus_sys::jack::{self, Active, AudioInput, Client, Direction, Process};
 
 use crate::cycle::{Cycle, Placed, Positions};
 use crate::error::SoundError;
+use crate::patience::within;
 use crate::ports::{self, ClientSpec, Opened};
 
 /// Samples of a cycle. Their values are interleaved in the vector that
@@ -47,11 +48,17 @@ const FRAMES_MOST: usize = 192_000;
 const CYCLES_MOST: usize = 4096;
 
 impl Capture {
-    /// Opens a client of the sound server of this user, and waits for the server.
+    /// Opens a client of the sound server of this user, and waits for the server:
+    /// [`OPEN_MOST`](crate::patience::OPEN_MOST) at most.
     ///
     /// # Errors
-    /// There is no server or no library, or the peer has no outputs.
+    /// There is no server or no library, it does not answer, or the peer has no outputs.
     pub fn open(spec: &ClientSpec) -> Result<Self, SoundError> {
+        let spec = spec.clone();
+        within(move || Self::open_now(&spec))
+    }
+
+    fn open_now(spec: &ClientSpec) -> Result<Self, SoundError> {
         let Opened { client, ports: inputs, names } =
             spec.open("in", Client::audio_input, AudioInput::name)?;
         let (rate, channels) = (client.sample_rate(), names.len());

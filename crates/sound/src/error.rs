@@ -68,6 +68,12 @@ pub enum SoundError {
         /// The call.
         error: SysError,
     },
+    /// The server does not answer.
+    #[error(
+        "the sound server did not answer within {} s: it is stopped or overloaded",
+        crate::patience::OPEN_MOST.as_secs()
+    )]
+    Silent,
     /// A thread does not start.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

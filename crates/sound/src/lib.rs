@@ -21,6 +21,7 @@
 //! | [`capture`] | capturing, with blind time |
 //! | [`ports`] | whose ports ours are connected with |
 //! | [`connector`] | connecting again after the server has ended |
+//! | [`patience`] | how long a sound server may take to answer |
 //! | [`server`] | a sound server of our own, without hardware |
 //! | [`session`] | its session manager |
 //!
@@ -33,6 +34,7 @@ pub mod connector;
 pub mod cycle;
 mod error;
 pub mod output;
+pub mod patience;
 pub mod ports;
 pub mod server;
 pub mod session;

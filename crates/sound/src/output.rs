@@ -10,6 +10,7 @@ use tactus_sys::jack::{self, Active, AudioOutput, Client, Direction, Process};
 use crate::alsa::{Hardware, Playback, Player};
 use crate::cycle::{Cycle, Placed, Positions};
 use crate::error::SoundError;
+use crate::patience::within;
 use crate::ports::{self, CHANNELS_MOST, ClientSpec, Opened, Peer};
 use crate::track::{Feed, Played, Track, track};
 
@@ -123,11 +124,17 @@ const FRAMES_MOST: usize = 96_000;
 const REPORTS_MOST: usize = 1 << 16;
 
 impl Output {
-    /// Opens a client of the sound server of this user, and waits for the server.
+    /// Opens a client of the sound server of this user, and waits for the server:
+    /// [`OPEN_MOST`](crate::patience::OPEN_MOST) at most.
     ///
     /// # Errors
-    /// There is no server or no library, or the peer has no inputs.
+    /// There is no server or no library, it does not answer, or the peer has no inputs.
     pub fn open(spec: &ClientSpec) -> Result<Self, SoundError> {
+        let spec = spec.clone();
+        within(move || Self::open_now(&spec))
+    }
+
+    fn open_now(spec: &ClientSpec) -> Result<Self, SoundError> {
         let Opened { client, ports: outputs, names } =
             spec.open("out", Client::audio_output, AudioOutput::name)?;
         let (rate, cycle, channels) = (client.sample_rate(), client.buffer_size(), names.len());

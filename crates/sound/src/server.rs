@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tactus_sys::owned_directory::OwnedDirectory;
@@ -81,6 +81,11 @@ impl PrivateServer {
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_file(self.socket());
+    }
+
+    /// How it ended, if it did so by itself.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.process.try_wait().ok().flatten()
     }
 
     fn socket(&self) -> PathBuf {

@@ -228,7 +228,12 @@ fn tone_of(flash: &Flash, heard: &[Heard], is_used: &[bool]) -> Option<usize> {
 /// Fewer pairs support no slope: those of the start of a player would decide it.
 const DRIFT_PAIRS_LEAST: usize = 8;
 
-/// The slope of the offsets: the median of the slopes of all two, which a few outliers do not move.
+/// The most pairs whose slopes are computed, since their number grows with the square. More pairs, which a
+/// clip of 17 minutes has, are thinned out evenly.
+const DRIFT_PAIRS_MOST: usize = 1000;
+
+/// The slope of the offsets: the median of the slopes of all two, which a few outliers do not move. Of more
+/// than [`DRIFT_PAIRS_MOST`] pairs, every second one counts, or every third, and so on.
 ///
 /// Sen, [Estimates of the regression coefficient based on Kendall's
 /// tau](https://doi.org/10.1080/01621459.1968.10480934), 1968.
@@ -237,6 +242,8 @@ fn drift(pairs: &[Pair]) -> Option<SignedNanos> {
     if pairs.len() < DRIFT_PAIRS_LEAST {
         return None;
     }
+    let step = pairs.len().div_ceil(DRIFT_PAIRS_MOST);
+    let pairs: Vec<&Pair> = pairs.iter().step_by(step).collect();
     let slope = |(from, to): (&Pair, &Pair)| {
         let seconds = to.at.as_secs_f64() - from.at.as_secs_f64();
         (seconds > 0.0).then(|| (to.offset.as_f64() - from.offset.as_f64()) / seconds)
@@ -244,7 +251,7 @@ fn drift(pairs: &[Pair]) -> Option<SignedNanos> {
     let both = pairs
         .iter()
         .enumerate()
-        .flat_map(|(place, from)| pairs[place + 1..].iter().map(move |to| (from, to)));
+        .flat_map(|(place, from)| pairs[place + 1..].iter().map(move |to| (*from, *to)));
     let slopes = both.filter_map(slope).map(|slope| SignedNanos::rounded(slope * MINUTE));
     let mut slopes: Vec<SignedNanos> = slopes.collect();
     slopes.sort_unstable();

@@ -1,7 +1,9 @@
 //! A recording of a real room: a microphone and a photodiode in the two channels of a wave file.
 //!
-//! A tone begins where the microphone exceeds a quarter of its loudest sample, a flash where the
-//! photodiode is half as far from its median as it ever is. Both count only after a quiet time. Pitches are
+//! A tone begins where the microphone exceeds a quarter of its usual greatest deviation, a flash where the
+//! photodiode exceeds half of it. What is usual are the greatest deviations of whole seconds without the
+//! greatest quarter: a clap or a flash of something else does not move it. Both count only after a quiet
+//! time; a foreign sound has no flash, or is one outlier. Pitches are
 //! not used: a sound that is more than half a second off is paired with a wrong flash.
 
 use std::io::Read;
@@ -27,7 +29,10 @@ const CHANNELS_MOST: u16 = 32;
 const TONE: f32 = 0.25;
 const FLASH: f32 = 0.5;
 
-/// A signal whose greatest deviation is less than this has no marks.
+/// The part of a second that is quiet before a mark.
+const QUIET: u32 = 3;
+
+/// A signal whose usual greatest deviation is less than this has no marks.
 const SILENT: f32 = 0.001;
 
 /// The least marks from which something can be concluded.
@@ -131,8 +136,8 @@ impl Recording {
     /// # Errors
     /// A channel has too few marks.
     pub fn findings(&self) -> Result<Findings, WaveError> {
-        let beginnings = |channel, samples: &[f32], share, quiet| {
-            let found = beginnings(samples, share, quiet);
+        let beginnings = |channel, samples: &[f32], share| {
+            let found = beginnings(samples, share, self.rate);
             let count = found.len();
             if count < MARKS_LEAST {
                 Err(WaveError::Marks { channel, found: count })
@@ -140,8 +145,8 @@ impl Recording {
                 Ok(found)
             }
         };
-        let flashes = beginnings("photodiode", &self.photodiode, FLASH, self.rate / 3)?;
-        let tones = beginnings("microphone", &self.microphone, TONE, self.rate / 3)?;
+        let flashes = beginnings("photodiode", &self.photodiode, FLASH)?;
+        let tones = beginnings("microphone", &self.microphone, TONE)?;
         let first = self.at(flashes[0]);
         let flash = |position: &usize| {
             let at = self.at(*position);
@@ -156,17 +161,28 @@ impl Recording {
     }
 }
 
-/// Where a signal deviates from its median by this share of its greatest deviation, after `quiet`
-/// samples that do not.
-fn beginnings(samples: &[f32], share: f32, quiet: u32) -> Vec<usize> {
+/// Where a signal deviates from its median by this share of its usual greatest deviation, after a part
+/// of a second that does not.
+fn beginnings(samples: &[f32], share: f32, rate: u32) -> Vec<usize> {
     let middle = median(samples);
-    let greatest = samples.iter().map(|sample| (sample - middle).abs()).fold(0.0, f32::max);
-    if greatest < SILENT {
+    let usual = usual(samples, middle, rate);
+    if usual < SILENT {
         return Vec::new();
     }
-    let mut beginnings = Beginnings::new(greatest * share, quiet);
+    let mut beginnings = Beginnings::new(usual * share, rate / QUIET);
     let begins = |sample: &f32| beginnings.push(sample - middle);
     samples.iter().map(begins).enumerate().filter(|(_, begins)| *begins).map(|(at, _)| at).collect()
+}
+
+/// The greatest deviation of a second, without the seconds that deviate most: a quarter of them, and two
+/// at least, since a foreign sound may be in two. There are [`MARKS_LEAST`] that have a mark.
+fn usual(samples: &[f32], middle: f32, rate: u32) -> f32 {
+    let greatest =
+        |second: &[f32]| second.iter().map(|sample| (sample - middle).abs()).fold(0.0, f32::max);
+    let mut seconds: Vec<f32> = samples.chunks(rate.max(1) as usize).map(greatest).collect();
+    seconds.sort_unstable_by(|one, other| other.total_cmp(one));
+    let left_out = (seconds.len() / 4).max(MARKS_LEAST - 1);
+    seconds.get(left_out).or(seconds.last()).copied().unwrap_or(0.0)
 }
 
 /// The median of at most 100 000 samples, evenly distributed.

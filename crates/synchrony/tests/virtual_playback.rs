@@ -201,6 +201,29 @@ fn a_recording_of_a_room_is_judged() {
 }
 
 #[test]
+fn a_clap_and_a_flash_of_something_else_change_no_offset() {
+    let whole = wave::read(&recording(96, 2)[..]).unwrap();
+    let known = whole.findings().unwrap();
+    let clap = whole.rate as usize / 100;
+    // Ten times as loud as the tones, and half way between two marks, or between two seconds.
+    for at in [5.5, 4.996] {
+        let mut clapped = whole.clone();
+        let begin = (at * f64::from(whole.rate)) as usize;
+        clapped.microphone[begin..begin + clap].fill(10.0);
+        let findings = clapped.findings().unwrap();
+        assert!(findings.pairs.len() >= known.pairs.len() - 1, "{at}: {findings:?}");
+        let off = median(&findings) - median(&known);
+        assert!(off.abs() < 30_000, "{at}: {off}");
+    }
+    let mut flashed = whole.clone();
+    let begin = whole.rate as usize * 11 / 2;
+    flashed.photodiode[begin..begin + clap].fill(5.0);
+    let findings = flashed.findings().unwrap();
+    assert_eq!(findings.pairs.len(), known.pairs.len());
+    assert!((median(&findings) - median(&known)).abs() < 30_000);
+}
+
+#[test]
 fn what_is_no_recording_of_marks_is_refused() {
     let read = |bytes: &[u8]| wave::read(bytes).map_err(|error| error.to_string());
     assert!(read(b"RIFF").unwrap_err().starts_with("it is not a wave file"));

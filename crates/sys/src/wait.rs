@@ -91,6 +91,39 @@ pub fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysE
     poll(&mut [polled(fd)], timeout).map(|readable| readable > 0)
 }
 
+/// Sleeps until `fd` can be written without waiting (which includes that nobody reads it any more), or
+/// `timeout` is over; a signal may end the sleep too. Returns whether it can be written.
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+pub fn wait_writable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysError> {
+    let mut fds = [libc::pollfd { events: libc::POLLOUT, ..polled(fd) }];
+    poll(&mut fds, timeout).map(|writable| writable > 0)
+}
+
+/// Sleeps until `fd` can be read or written without waiting, like [`wait_readable`] and
+/// [`wait_writable`].
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+pub fn wait_readable_or_writable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysError> {
+    let mut fds = [libc::pollfd { events: libc::POLLIN | libc::POLLOUT, ..polled(fd) }];
+    poll(&mut fds, timeout).map(|ready| ready > 0)
+}
+
+/// From now on, reading and writing `fd` fail with `EAGAIN` instead of waiting. This holds for
+/// everybody who shares this open file, e.g. after `dup`, but not for the other end of a pipe.
+///
+/// # Errors
+/// `EBADF`; see [ioctl(2)](https://man7.org/linux/man-pages/man2/ioctl.2.html).
+#[doc(alias = "O_NONBLOCK")]
+pub fn never_wait(fd: BorrowedFd<'_>) -> Result<(), SysError> {
+    let mut is_set: libc::c_int = 1;
+    // SAFETY: the pointer refers to a live integer, which the kernel only reads.
+    let returned = unsafe { libc::ioctl(fd.as_raw_fd(), libc::FIONBIO, &raw mut is_set) };
+    SysError::check("ioctl FIONBIO", returned).map(drop)
+}
+
 /// Whether the other end of `fd` is gone, e.g. the emulator of a terminal, within `timeout`; a
 /// signal may end the wait early.
 ///

@@ -29,6 +29,7 @@ mod input;
 mod last_words;
 mod message;
 mod output;
+mod patient_input;
 mod peer;
 
 pub use error::WireError;
@@ -36,6 +37,7 @@ pub use input::Input;
 pub use last_words::{LAST_WORDS_LIMIT, LastWords};
 pub use message::{MessageReader, MessageWriter, encode, parse, requests, responses};
 pub use output::Output;
+pub use patient_input::PatientInput;
 pub use peer::{Peer, Start, this_binary};
 
 /// The maximum size of a message between our processes, without the end of its line: 64 MiB.

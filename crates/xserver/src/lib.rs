@@ -5,23 +5,28 @@
 //! |---|---|
 //! | [`window`] | windows, the ways of frames to them, and when a frame was seen |
 //! | [`drawing`] | drawing images |
+//! | [`patient`] | connections that wait for their server for a limited time |
 //! | [`framebuffer`] | the picture on the screen of our server, read without a client's help |
 #![forbid(unsafe_code)]
 
 pub mod drawing;
 pub mod framebuffer;
+pub mod patient;
 pub mod window;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use patient::Patient;
 use tactus_model::time::Nanos;
+use tactus_sys::wait::wait_readable;
 use tactus_sys::{clock, process, shared_memory};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
@@ -30,8 +35,10 @@ const PROTOCOL: &str = "MIT-MAGIC-COOKIE-1";
 /// The authority file as the server finds it: its standard input.
 const AUTHORITY: &str = "/proc/self/fd/0";
 /// The most bytes of a display's number, and of a reason.
-const NUMBER_MAX: u64 = 16;
+const NUMBER_MAX: usize = 16;
 const REASON_MAX: u64 = 4096;
+/// How long a server may take to start.
+const START_MOST: Duration = Duration::from_secs(30);
 /// How long a server may take to end, and how often that is observed.
 const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(2);
@@ -147,15 +154,16 @@ impl Server {
             _ => start(error),
         })?;
         // It sends its number once it accepts connections.
-        let mut line = String::new();
-        let output = process.stdout.take().map(|output| BufReader::new(output.take(NUMBER_MAX)));
-        let read = output.map(|mut output| output.read_line(&mut line));
-        let number = read.and_then(Result::ok).and_then(|_| line.trim().parse().ok());
-        let Some(number) = number else {
+        let number = match process.stdout.take().map(|output| number_within(output, START_MOST)) {
+            Some(Ok(Some(number))) => Ok(number),
+            Some(Err(error)) if error.kind() == ErrorKind::TimedOut => Err(error.to_string()),
+            _ => Err(last_line(said)),
+        };
+        let number = number.map_err(|reason| {
             let _ = process.kill();
             let _ = process.wait();
-            return Err(NoServer::Start(last_line(said)));
-        };
+            NoServer::Start(reason)
+        })?;
         Ok(Self { process, number, cookie })
     }
 
@@ -191,6 +199,27 @@ impl Server {
         let (protocol, cookie) = self.authority();
         RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
             .map_err(|error| refused(&error))
+    }
+
+    /// Whether it still works: it accepts a client within `patience`.
+    ///
+    /// # Errors
+    /// It has ended or does not answer.
+    pub fn check(&mut self, patience: Duration) -> Result<(), NoServer> {
+        let display = self.display();
+        if let Ok(Some(status)) = self.process.try_wait() {
+            return Err(NoServer::Refused { display, reason: format!("Xvfb ended ({status})") });
+        }
+        let (protocol, cookie) = self.authority();
+        let stream = self.stream().and_then(|stream| Patient::of(stream, patience));
+        let connected = stream.map_err(|error| error.to_string()).and_then(|stream| {
+            RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
+                .map_err(|error| error.to_string())
+        });
+        match connected {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(NoServer::Refused { display, reason }),
+        }
     }
 
     /// A connection to it that carries nothing yet.
@@ -248,6 +277,26 @@ fn entry(cookie: &[u8]) -> Vec<u8> {
     entry
 }
 
+/// The number of a display, in a line; `None` if the server ends before.
+fn number_within(mut output: ChildStdout, patience: Duration) -> io::Result<Option<u32>> {
+    let deadline = Instant::now() + patience;
+    let mut line = Vec::new();
+    while line.len() < NUMBER_MAX && !line.contains(&b'\n') {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if wait_readable(output.as_fd(), left).map_err(io::Error::other)? {
+            let mut byte = [0];
+            match output.read(&mut byte)? {
+                0 => break,
+                _ => line.extend(byte),
+            }
+        } else if left.is_zero() {
+            let reason = format!("it accepts no connections after {} s", patience.as_secs());
+            return Err(io::Error::new(ErrorKind::TimedOut, reason));
+        }
+    }
+    Ok(String::from_utf8_lossy(&line).trim().parse().ok())
+}
+
 /// The last line of what a server said.
 fn last_line(mut said: File) -> String {
     let mut text = String::new();
@@ -258,6 +307,8 @@ fn last_line(mut said: File) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
+
     use tactus_testing::{Need, require, skip};
 
     use super::*;
@@ -285,6 +336,63 @@ mod tests {
         drop(connection);
         drop(server);
         assert!(!is_there(number));
+    }
+
+    /// How long a stopped server is awaited.
+    const SHORT: Duration = Duration::from_millis(50);
+
+    #[test]
+    fn a_connection_to_a_stopped_server_ends_its_wait() {
+        // The other end never answers.
+        let (stream, _other) = UnixStream::pair().unwrap();
+        let error = Patient::of(stream, SHORT).and_then(|stream| {
+            RustConnection::connect_to_stream(stream, 0).map(drop).map_err(io::Error::other)
+        });
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("timed out"), "{error}");
+    }
+
+    #[test]
+    fn a_server_that_has_ended_or_is_stopped_is_noticed() {
+        let Some(mut server) = require(Need::Display, Server::start(SCREEN)) else {
+            return;
+        };
+        let _connection = server.connect().unwrap();
+        let long = Duration::from_secs(60);
+        assert_eq!(server.check(long), Ok(()));
+        let process = tactus_sys::pidfd::PidFd::of_process(server.process()).unwrap();
+        process.send(19).unwrap();
+        assert!(matches!(server.check(SHORT), Err(NoServer::Refused { .. })));
+        process.send(18).unwrap();
+        assert_eq!(server.check(long), Ok(()));
+        process.send(15).unwrap();
+        let deadline = Instant::now() + long;
+        // It closes its sockets before it is a process that has ended.
+        while !server.check(long).is_err_and(|error| error.to_string().contains("Xvfb ended")) {
+            assert!(Instant::now() < deadline, "{:?}", server.check(long));
+            std::thread::sleep(STEP);
+        }
+    }
+
+    #[test]
+    fn a_server_that_sends_no_number_ends_the_wait() {
+        let start = |script: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let number = |script: &str, patience| {
+            let mut process = start(script);
+            let number = number_within(process.stdout.take().unwrap(), patience);
+            process.kill().unwrap();
+            process.wait().unwrap();
+            number
+        };
+        let long = Duration::from_secs(60);
+        assert_eq!(number("echo 17", long).unwrap(), Some(17));
+        assert_eq!(number("echo 17; exec sleep 1000", long).unwrap(), Some(17));
+        assert_eq!(number("true", long).unwrap(), None);
+        let error = number("exec sleep 1000", SHORT).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub(crate) struct HowArguments {
     /// Play no sound: wall time drives the clock
     #[arg(long)]
     mute: bool,
-    /// Client of the sound server that gets the sound, or alsa:hw:CARD[,DEVICE] for a device without a
+    /// Client of the sound server that gets the sound, or alsa:hw:CARD,DEVICE for a device without a
     /// sound server [default: the device that the server prefers]
     #[arg(long, value_name = "CLIENT", conflicts_with = "mute", value_parser = destination)]
     sound: Option<Destination>,
@@ -199,8 +199,10 @@ fn play_one(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> Comman
         show.event(event);
     });
     commands.go_nowhere();
-    show.finish()?;
+    let shown = show.finish();
+    // The page is written even if nobody reads the output any more.
     let explained = explaining.map_or(Ok(()), Explaining::finish);
+    shown?;
     played.map_err(not_played).and(explained)
 }
 

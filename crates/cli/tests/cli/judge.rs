@@ -54,6 +54,24 @@ fn judge(options: &[&str], command: &[&str]) -> (Judgement, Option<i32>, String)
     (judgement, output.status.code(), errors)
 }
 
+#[test]
+fn a_display_that_ends_fails_the_turn_and_not_the_player() {
+    let Some(()) = judges() else { return };
+    // The X server is a child of the player's parent; it removes its socket at its end.
+    let kill = "for stat in /proc/[0-9]*/stat; do
+    read id name state parent rest <$stat || continue
+    [ \"$parent $name\" = \"$PPID (Xvfb)\" ] || continue
+    kill $id
+    while read id name state rest <$stat && [ $state != Z ]; do sleep 0.1; done
+done 2>/dev/null
+:";
+    let (judgement, code, errors) = judge(&["--rounds", "1"], &["sh", "-c", kill, "{}"]);
+    assert_eq!(code, Some(5), "{errors}");
+    assert!(judgement.playbacks.is_empty(), "{errors}");
+    let reason = &judgement.failed[0].reason;
+    assert!(reason.starts_with("the X server of the judge did not last as long"), "{reason}");
+}
+
 /// The reference: a player with one clock, whose sound has absolute positions and whose frames are drawn
 /// when they are due. It is the clip's own shift that makes it wrong.
 #[test]

@@ -151,6 +151,60 @@ fn a_recorder_that_is_killed_leaves_a_clip_that_can_be_sent() {
 }
 
 #[test]
+fn an_encoder_that_is_killed_at_once_leaves_no_file() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    // It answers as ffmpeg, and ends like one that is killed after the header of its file.
+    let program = tactus.folder().join("ffmpeg");
+    let script = "#!/bin/sh
+case \"$*\" in
+    *anullsrc*) PATH=\"${PATH#*:}\" exec ffmpeg \"$@\";;
+esac
+for file; do :; done
+head -c 653 /dev/zero >\"${file#file:}\"
+kill -9 $$
+";
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = tactus.folder().join("clips");
+    fs::create_dir(&folder).unwrap();
+    let clip = folder.join("a.webm").display().to_string();
+    let mut command = tactus.command(&["mail", "record", &clip]);
+    let found = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{found}", tactus.folder().display()));
+    let output = command.args(SYNTHETIC).output().unwrap();
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{errors}");
+    assert!(errors.contains("ffmpeg failed: ") && errors.contains("there is no file"), "{errors}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{errors}");
+}
+
+#[test]
+fn a_display_that_is_stopped_ends_the_clip() {
+    let tactus = Tactus::new();
+    if !encodes() {
+        return;
+    }
+    let Some((server, _connection)) = display(&tactus) else { return };
+    let clip = path(&tactus, "a.webm");
+    let record = ["mail", "record", &clip, "--picture", "screen", "--sound", "none"];
+    let mut command = on(&server, &tactus, &record);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A cluster, which comes after a second.
+    await_bytes(Path::new(&format!("{clip}.part")), 1000);
+    let stopped = Pid::from_raw(server.process().cast_signed()).unwrap();
+    kill_process(stopped, Signal::STOP).unwrap();
+    let output = child.wait_with_output().unwrap();
+    kill_process(stopped, Signal::CONT).unwrap();
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{errors}");
+    assert!(errors.contains("the display did not answer for 5 s"), "{errors}");
+    assert!(decodes(&clip));
+}
+
+#[test]
 fn a_damaged_mail_is_refused_before_a_window_opens() {
     let tactus = Tactus::new();
     if !encodes() {

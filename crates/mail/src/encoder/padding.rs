@@ -5,17 +5,18 @@
 //! leaves them out: the sound of each of its WebM files comes 6.5 ms before the picture. Later
 //! versions differ, so a short clip of silence shows what this one does.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use tactus_clip::ClipError;
 use tactus_model::time::Nanos;
-use tactus_sys::process::{die_with_parent, limit};
 
-use super::{EncoderError, LIMITS, not_started};
+use super::EncoderError;
+use crate::matroska::CLUSTER;
 
+/// The most bytes of the clip of silence; it has about 800.
+const BYTES_MAX: usize = 64 << 10;
 /// The samples that libopus adds: 312 at 48 kHz.
 const PADDING: Nanos = Nanos::from_micros(6500);
-/// Where the first block of a file is.
-const CLUSTER: [u8; 4] = [0x1F, 0x43, 0xB6, 0x75];
 const SIMPLE_BLOCK: u8 = 0xA3;
 /// The bytes from the cluster in which its first block begins.
 const NEAR: usize = 32;
@@ -33,11 +34,13 @@ pub(super) fn missing() -> Result<Nanos, EncoderError> {
         "anullsrc=r=48000:cl=mono",
     ]);
     command.args(["-t", "0.02", "-c:a", "libopus", "-avoid_negative_ts", "disabled"]);
-    command.args(["-f", "webm", "pipe:1"]).stdin(Stdio::null()).stderr(Stdio::null());
-    die_with_parent(&mut command);
-    limit(&mut command, LIMITS);
-    let output = command.output().map_err(not_started)?;
-    match first_block(&output.stdout) {
+    command.args(["-f", "webm", "pipe:1"]);
+    let output = tactus_clip::output(command, BYTES_MAX).map_err(|error| match error {
+        ClipError::NotInstalled(_) => EncoderError::NotInstalled,
+        ClipError::Silent { .. } => EncoderError::Hangs,
+        error => EncoderError::Failed(error.to_string()),
+    })?;
+    match first_block(&output.bytes) {
         Some(time) if time < 0 => Ok(PADDING),
         Some(_) => Ok(Nanos::ZERO),
         None => Err(EncoderError::Failed("it has no encoder for Opus in WebM".to_owned())),

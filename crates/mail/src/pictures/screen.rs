@@ -1,18 +1,20 @@
 //! The screen of an X server, copied into memory that both share, or through the connection.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
 use tactus_model::frames::Rate;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::{clock, shared_memory};
+use tactus_xserver::patient::{self, PatientConnection};
 use x11rb::connection::Connection;
+use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat, ImageOrder, Window};
-use x11rb::rust_connection::RustConnection;
 
-use super::{Pace, PictureError, Pictures, SIDE_MIN, Size, Taken};
+use super::{PATIENCE, Pace, PictureError, Pictures, SIDE_MIN, Size, Taken};
 use crate::Moment;
 use crate::matroska::PIXEL;
 use crate::timing::SIDE_MAX;
@@ -22,7 +24,7 @@ const PLANES: u32 = !0;
 
 /// Takes the whole screen, without the pointer. The stamp is in the middle of the request.
 pub(crate) struct ScreenGrab {
-    connection: RustConnection,
+    connection: PatientConnection,
     root: Window,
     size: Size,
     pace: Pace,
@@ -45,7 +47,7 @@ impl ScreenGrab {
             reason: reason.to_string(),
         };
         let (connection, screen) =
-            RustConnection::connect(display).map_err(|error| refused(&error))?;
+            patient::connect(display, PATIENCE).map_err(|error| refused(&error))?;
         let setup = connection.setup();
         let screen = setup.roots.get(screen).ok_or_else(|| refused(&"it has no screen"))?;
         let depth = screen.root_depth;
@@ -91,7 +93,7 @@ impl ScreenGrab {
                     .reply()
                     .map_err(gone)?;
                 if image.data.len() != picture.len() {
-                    return Err(gone("an image of another size"));
+                    return Err(PictureError::Gone("an image of another size".to_owned()));
                 }
                 picture.copy_from_slice(&image.data);
             }
@@ -115,7 +117,7 @@ impl Pictures for ScreenGrab {
 }
 
 impl Shared {
-    fn attach(connection: &RustConnection, size: Size) -> Option<Self> {
+    fn attach(connection: &PatientConnection, size: Size) -> Option<Self> {
         connection.shm_query_version().ok()?.reply().ok()?;
         let memory = shared_memory::file().ok()?;
         memory.set_len(u64::from(size.width) * u64::from(size.height) * PIXEL as u64).ok()?;
@@ -126,6 +128,13 @@ impl Shared {
     }
 }
 
-fn gone(reason: impl ToString) -> PictureError {
-    PictureError::Gone(reason.to_string())
+fn gone(error: impl Into<ReplyError>) -> PictureError {
+    match error.into() {
+        ReplyError::ConnectionError(ConnectionError::IoError(error))
+            if error.kind() == ErrorKind::TimedOut =>
+        {
+            PictureError::Silent
+        }
+        error => PictureError::Gone(error.to_string()),
+    }
 }

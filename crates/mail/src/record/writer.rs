@@ -70,8 +70,8 @@ pub(super) struct Writer<'s, W> {
 
 impl<W: Write> Writer<'_, W> {
     /// Writes until the sources or the encoder end. Dropping the pipe ends the encoder.
-    /// `waiting` counts the pictures that come.
-    pub(super) fn run(mut self, pieces: &Receiver<Piece>, waiting: &AtomicUsize) {
+    /// `waiting` counts the pictures that come. Returns whether the encoder reads nothing any more.
+    pub(super) fn run(mut self, pieces: &Receiver<Piece>, waiting: &AtomicUsize) -> bool {
         while let Ok(piece) = pieces.recv() {
             let written = match piece {
                 Piece::Picture(taken, pixels) => {
@@ -87,12 +87,12 @@ impl<W: Write> Writer<'_, W> {
                 }
                 Piece::Sound(heard, samples) => self.sound(heard, &samples),
             };
-            if written.is_err() {
-                break;
+            if let Err(error) = written {
+                return hangs(&error);
             }
         }
         // A broken pipe is reported by the encoder.
-        let _ = self.out.flush();
+        self.out.flush().is_err_and(|error| hangs(&error))
     }
 
     fn picture(&mut self, taken: Taken, pixels: &[u8]) -> io::Result<()> {
@@ -150,6 +150,10 @@ impl<W: Write> Writer<'_, W> {
         // There are two at most.
         self.tracks.iter().position(is_wanted).map_or(0, |place| place as u8 + 1)
     }
+}
+
+fn hangs(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::TimedOut
 }
 
 #[cfg(test)]

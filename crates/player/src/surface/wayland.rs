@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use tactus_delivery::item::Moment;
@@ -49,6 +51,8 @@ use crate::shared::now;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a compositor may take to configure a window.
 const CONFIGURED: Duration = Duration::from_secs(5);
+/// How long a compositor may take for everything until then.
+const CONNECTED: Duration = Duration::from_secs(30);
 /// How long the frame before may be in use after another one is seen.
 const RELEASED: Duration = Duration::from_millis(20);
 /// The clocks that a compositor may stamp by, as `clock_gettime(2)` numbers them.
@@ -168,11 +172,24 @@ impl Screen {
     ) -> Result<Self, PlayerError> {
         let path = socket(display)?;
         let name = path.display().to_string();
+        let title = title.to_owned();
+        // The library waits for the compositor without a limit.
+        let (send, opened) = sync_channel(1);
+        let open = move || drop(send.send(Self::open_at(&path, &title, size)));
+        Builder::new().name("compositor".to_owned()).spawn(open).map_err(PlayerError::Thread)?;
+        opened.recv_timeout(CONNECTED).unwrap_or_else(|_| {
+            let reason = format!("it did not answer within {} s", CONNECTED.as_secs());
+            Err(PlayerError::Compositor { display: name, reason })
+        })
+    }
+
+    fn open_at(path: &Path, title: &str, size: (u32, u32)) -> Result<Self, PlayerError> {
+        let name = path.display().to_string();
         let refused = |error: &dyn std::fmt::Display| PlayerError::Compositor {
             display: name.clone(),
             reason: error.to_string(),
         };
-        let stream = UnixStream::connect(&path).map_err(|error| refused(&error))?;
+        let stream = UnixStream::connect(path).map_err(|error| refused(&error))?;
         let connection = Connection::from_socket(stream).map_err(|error| refused(&error))?;
         let (globals, mut queue) =
             registry_queue_init::<State>(&connection).map_err(|error| refused(&error))?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tactus_model::cpus::CpuList;
 use tactus_model::frames::{FramesProbe, PlayerKind, Rate};
@@ -38,6 +38,9 @@ const SOUND_RATE: u32 = 8000;
 const QUANTUM: u32 = 1024;
 /// How long ffmpeg's last words may take, and the player's end.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the player may report nothing, and how much longer than its clip ffmpeg may take to make it.
+const SILENT_MOST: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(10);
 
 /// All that a player needs, and the command that plays.
 pub(super) struct Site {
@@ -108,7 +111,7 @@ impl Site {
         let mut started: Option<(Started, Used)> = None;
         let mut receipts: Vec<Receipt> = Vec::new();
         let ended: Result<(Ended, Used), WireError> = loop {
-            let line = match lines.read::<Line>() {
+            let line = match lines.read_within::<Line>(SILENT_MOST) {
                 Ok(line) => line,
                 Err(error) => break Err(error),
             };
@@ -178,7 +181,18 @@ fn make(probe: &FramesProbe, frames: u64, window: Nanos, file: &Path) -> Result<
     die_with_parent(&mut command);
     let mut process = command.spawn().map_err(failed)?;
     let said = process.stderr.take().map(LastWords::listen).transpose().map_err(failed)?;
-    let status = process.wait().map_err(failed)?;
+    let deadline = Instant::now() + SILENT_MOST + Duration::from(window);
+    let status = loop {
+        match process.try_wait().map_err(failed)? {
+            Some(status) => break status,
+            None if Instant::now() < deadline => std::thread::sleep(STEP),
+            None => {
+                let _ = process.kill();
+                let _ = process.wait();
+                return Err(PlaybackError::Clip("ffmpeg did not end in time".to_owned()));
+            }
+        }
+    };
     let said = said.map(|said| said.take(PATIENCE)).unwrap_or_default();
     match status.success() {
         true => Ok(()),

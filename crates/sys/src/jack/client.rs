@@ -4,6 +4,9 @@ use std::ffi::{CStr, c_int, c_ulong, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::Builder;
+use std::time::Duration;
 
 use super::cycle::{AudioInput, AudioOutput, Cycle, MidiInput, MidiOutput, Port};
 use super::library::{
@@ -159,7 +162,8 @@ impl Client {
         }));
         let (calls, raw) = (self.calls, self.raw.as_ptr());
         let argument: *mut c_void = context.cast();
-        let active = Active { client: ManuallyDrop::new(self), context };
+        let joined = Joined { client: ManuallyDrop::new(self), context };
+        let active = Active(ManuallyDrop::new(joined));
         // SAFETY: the client is open, and the context lives until it is closed.
         let returned = unsafe {
             (calls.on_shutdown)(raw, shutdown::<P>, argument);
@@ -213,19 +217,42 @@ struct Context<P> {
     is_shut_down: AtomicBool,
 }
 
-/// A client that takes part in each cycle. Dropping it closes it.
-pub struct Active<P: Process> {
+/// A client that takes part in each cycle. Dropping it closes it, and waits 5 s for that:
+/// a server that does not answer then has a client more, until this process ends.
+pub struct Active<P: Process>(ManuallyDrop<Joined<P>>);
+
+/// How long closing a client may take: the library waits for its server without a limit.
+const CLOSE_MOST: Duration = Duration::from_secs(5);
+
+impl<P: Process> Drop for Active<P> {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses it afterwards.
+        let joined = unsafe { ManuallyDrop::take(&mut self.0) };
+        let (closing, closed) = channel::<()>();
+        let close = move || {
+            drop(joined);
+            drop(closing);
+        };
+        // Without a thread, it is closed here.
+        if Builder::new().name("closing".to_owned()).spawn(close).is_ok() {
+            let _ = closed.recv_timeout(CLOSE_MOST);
+        }
+    }
+}
+
+/// The client and what its callbacks use.
+struct Joined<P: Process> {
     client: ManuallyDrop<Client>,
     context: *mut Context<P>,
 }
 
 // SAFETY: `process` is Send and is used by one thread at a time; all else may be shared.
-unsafe impl<P: Process> Send for Active<P> {}
+unsafe impl<P: Process> Send for Joined<P> {}
 
 impl<P: Process> Active<P> {
     /// The client.
     pub fn client(&self) -> &Client {
-        &self.client
+        &self.0.client
     }
 
     /// Whether the server has ended, or has removed the client.
@@ -240,7 +267,7 @@ impl<P: Process> Active<P> {
 
     /// What threads share.
     fn shared(&self) -> (&AtomicU64, &AtomicBool) {
-        let context = self.context;
+        let context = self.0.context;
         // SAFETY: the context lives as long as this value; no reference to `process` is made.
         unsafe { (&(*context).xruns, &(*context).is_shut_down) }
     }
@@ -273,7 +300,7 @@ impl<P: Process> Active<P> {
     /// with, in frames; `None` if there is no such port. The server reports what devices say.
     #[doc(alias = "jack_port_get_latency_range")]
     pub fn latency(&self, port: &str, direction: Direction) -> Option<u32> {
-        let Client { raw, calls, .. } = *self.client;
+        let Client { raw, calls, .. } = *self.0.client;
         // SAFETY: the client is open; the text ends with a zero.
         let port = unsafe { (calls.port_by_name)(raw.as_ptr(), text(port).as_ptr()) };
         let port = NonNull::new(port)?;
@@ -295,7 +322,7 @@ impl<P: Process> Active<P> {
     }
 
     fn ports(&self, prefix: &str, kind: &CStr, flags: c_ulong) -> Vec<String> {
-        let Client { raw, calls, .. } = *self.client;
+        let Client { raw, calls, .. } = *self.0.client;
         // SAFETY: the client is open; without a pattern for names, all ports are returned.
         let ports = unsafe { (calls.ports)(raw.as_ptr(), std::ptr::null(), kind.as_ptr(), flags) };
         let mut names = Vec::new();
@@ -322,7 +349,7 @@ impl<P: Process> Active<P> {
     /// `ENOENT`: there are no such ports, or they do not match. `EEXIST`: they are connected.
     #[doc(alias = "jack_connect")]
     pub fn connect(&self, output: &str, input: &str) -> Result<(), SysError> {
-        let Client { raw, calls, .. } = *self.client;
+        let Client { raw, calls, .. } = *self.0.client;
         // SAFETY: the client is open; both texts end with zeros.
         let returned =
             unsafe { (calls.connect)(raw.as_ptr(), text(output).as_ptr(), text(input).as_ptr()) };
@@ -334,7 +361,7 @@ impl<P: Process> Active<P> {
     }
 }
 
-impl<P: Process> Drop for Active<P> {
+impl<P: Process> Drop for Joined<P> {
     fn drop(&mut self) {
         let Client { raw, calls, .. } = *self.client;
         // SAFETY: the client is open, and closed only here. No callback runs when it is closed.

@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &RecordArguments) -> CommandResult {
 fn failed(error: RecordError) -> CommandError {
     let kind = match &error {
         RecordError::Nothing => ErrorKind::Usage,
-        RecordError::Empty | RecordError::Cut { .. } => ErrorKind::NoResult,
+        RecordError::Empty | RecordError::Lost(_) | RecordError::Cut { .. } => ErrorKind::NoResult,
         RecordError::Source(_) | RecordError::Encoder(_) | RecordError::Write { .. } => {
             ErrorKind::Unavailable
         }

@@ -118,8 +118,12 @@ impl Explaining {
     pub(super) fn finish(self) -> CommandResult {
         let (json, quietness) = (self.json, self.quietness);
         let (answer, written) = self.end()?;
-        written?;
         print_summary(&answer.summary, quietness);
+        let printed = written.map_err(Into::into).and_then(|()| Self::print(&answer, json));
+        answer.not_written.map_or(printed, |error| Err(error.into()))
+    }
+
+    fn print(answer: &Answer, json: bool) -> CommandResult {
         if json {
             answer
                 .jobs
@@ -130,9 +134,9 @@ impl Explaining {
             let lost = answer.summary.lost();
             write_line(&Line::Explanation { recording, page, lost })?;
         } else {
-            print(&answer)?;
+            print(answer)?;
         }
-        answer.not_written.map_or(Ok(()), |error| Err(error.into()))
+        Ok(())
     }
 }
 
