@@ -192,10 +192,13 @@ fn a_prediction_without_real_frames_leaves_claims_about_them_open() {
     let line = tactus.succeed(&from);
     let result: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
     let claims = result["parts"][4]["claims"].as_array().unwrap();
-    let reasons: Vec<&str> = claims.iter().filter_map(|claim| claim["reason"].as_str()).collect();
-    assert!(claims.len() > reasons.len(), "the prediction alone decides some: {line}");
-    let open = "measured: the stored run has no frames";
-    assert!(reasons.iter().any(|reason| reason.starts_with(open)), "{reasons:?}");
+    let lacks_frames = |claim: &&Value| {
+        let reason = claim["reason"].as_str().unwrap_or_default();
+        reason.starts_with("measured: the stored run has no frames")
+    };
+    // One round may leave the others undecided, but not for want of frames.
+    let open = claims.iter().filter(lacks_frames).count();
+    assert!((1..claims.len()).contains(&open), "{open} of {}: {line}", claims.len());
 }
 
 #[test]
