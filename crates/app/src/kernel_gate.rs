@@ -6,6 +6,7 @@ use tactus_judge::gate::GateReport;
 use tactus_judge::kernels::{self, Decision, GateOptions, KernelComparison};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
+use tactus_model::cell::Cell;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::kernel::GuestKernel;
@@ -60,8 +61,19 @@ pub fn plan(
 /// # Errors
 /// One of them is not.
 pub fn check_baseline(places: &Places, plan: &Plan, listener: &dyn Listener) -> Result<()> {
-    let baseline = &plan.cells[..plan.cells.len() / 2];
-    measure::targets(places, baseline, &GuestSettings::default(), listener).map(drop)
+    check(places, &plan.cells[..plan.cells.len() / 2], listener)
+}
+
+/// Checks that the kernel to judge of a plan by [`plan()`] can be had, after [`check_baseline`].
+///
+/// # Errors
+/// It cannot.
+pub fn check_kernel(places: &Places, plan: &Plan, listener: &dyn Listener) -> Result<()> {
+    check(places, &plan.cells[plan.cells.len() / 2..], listener)
+}
+
+fn check(places: &Places, cells: &[Cell], listener: &dyn Listener) -> Result<()> {
+    measure::targets(places, cells, &GuestSettings::default(), listener).map(drop)
 }
 
 /// Measures both kernels. The first turn that fails ends the run, because the comparison needs

@@ -29,8 +29,11 @@ pub(crate) fn report(error: &Error) -> ExitCode {
                 (!is_value).then(|| format!("see `{name} --help`"))
             };
             let hint = hint(error).or_else(|| separated(error, &command)).or_else(help);
-            CommandError::from(tactus_app::Error::usage(reason(error)).with_hint_if_any(hint))
-                .report()
+            let error = tactus_app::Error::usage(reason(error)).with_hint_if_any(hint);
+            let error = CommandError::from(error);
+            // `git bisect run` would take the usual exit code for a verdict on each commit.
+            let bisects = std::env::args_os().any(|argument| argument == "--bisect");
+            if bisects { error.stops_bisect().report() } else { error.report() }
         }
     }
 }

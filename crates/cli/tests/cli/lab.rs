@@ -180,6 +180,8 @@ fn a_bisect_skips_a_missing_kernel_and_stops_without_a_baseline() {
     };
     bisect(128, gate("/no/kernel", "/no/other/kernel"), &[]);
     // Wrong usage is no verdict on a commit either.
+    bisect(128, gate("no-kernel", "/no/other/kernel"), &[]);
+    bisect(128, gate("/no/kernel", "/no/other/kernel"), &["--no-option"]);
     let error = bisect(128, gate("/no/kernel", "/no/other/kernel"), &["--seeds", "3"]);
     assert!(error.contains("3 seeds cannot show a difference"), "{error}");
     let error = tactus.fail(3, &gate("/no/kernel", "/no/kernel:quirk.a=1"));
@@ -193,4 +195,9 @@ fn a_bisect_skips_a_missing_kernel_and_stops_without_a_baseline() {
     fs::write(&baseline, image).unwrap();
     let error = bisect(125, gate("/no/kernel", baseline.to_str().unwrap()), &[]);
     assert!(error.contains("undecided: "), "{error}");
+    // Nor is a store that cannot be written.
+    let kernel = baseline.to_str().unwrap();
+    let other = format!("{kernel}:quirk.a=1");
+    let error = bisect(128, gate(&other, kernel), &["--store", "/proc/runs.sqlite"]);
+    assert!(error.contains("/proc"), "{error}");
 }

@@ -159,12 +159,11 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             };
             if arguments.bisect {
                 kernel_gate::check_baseline(places, &plan, &listener)?;
+                kernel_gate::check_kernel(places, &plan, &listener)
+                    .map_err(|error| CommandError::from(error).skips_commit())?;
             }
-            let measured = kernel_gate::measure(places, &mut store, &plan, &guests, &mut listener);
-            match measured.map_err(CommandError::from) {
-                Err(error) if arguments.bisect => return Err(error.skips_commit()),
-                measured => measured?,
-            }
+            // What fails a turn is the kernel's fault, what ends the run is not, e.g. a full disk.
+            kernel_gate::measure(places, &mut store, &plan, &guests, &mut listener)?
         }
     };
     judge(&run, arguments)
