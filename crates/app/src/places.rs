@@ -111,6 +111,15 @@ impl Places {
         Ok(self.store()?.open_to_read()?)
     }
 
+    /// The file of the store, if that is a file and does not exist.
+    ///
+    /// # Errors
+    /// It has no place.
+    pub fn absent_store(&self) -> Result<Option<PathBuf>> {
+        let store = self.store()?;
+        Ok(store.file().filter(|file| !file.exists()).map(Path::to_owned))
+    }
+
     /// Opens the store for deleting runs, also on a full disk.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! has changed, the last added first. Conclusions are thus computed, never stored.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -88,6 +89,8 @@ pub(crate) struct Snapshot {
     previous: Vec<Option<usize>>,
     /// The number of runs beyond [`RUNS_MAX`].
     left_out: usize,
+    /// Whether the store could not be read since.
+    is_stale: AtomicBool,
     histories: Mutex<HashMap<(String, String, Figure), Arc<History>>>,
 }
 
@@ -110,7 +113,7 @@ impl Snapshot {
                 previous[index] = last.insert(key, index);
             }
         }
-        Self { by_id, previous, left_out, entries, histories: Mutex::default() }
+        Self { by_id, previous, left_out, entries, ..Self::default() }
     }
 
     /// The runs that meet the criteria, with their indices.
@@ -145,6 +148,11 @@ impl Snapshot {
 
     pub(crate) const fn left_out(&self) -> usize {
         self.left_out
+    }
+
+    /// Whether the store could not be read since: runs may be missing, or deleted.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
     }
 
     /// The machines, that of the last run first.
@@ -240,6 +248,14 @@ fn add(list: &mut Vec<String>, item: Option<&String>) {
 #[derive(Debug, Default)]
 pub(crate) struct Index(RwLock<Arc<Snapshot>>);
 
+/// A reading of the list, and of the runs that were new in it.
+pub(crate) struct Reading {
+    /// How long reading the list took.
+    took: Duration,
+    /// Why a run could not be read; the others were.
+    unreadable: Option<StoreError>,
+}
+
 impl Index {
     pub(crate) fn now(&self) -> Arc<Snapshot> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
@@ -254,13 +270,14 @@ impl Index {
         &self,
         store: &Store,
         ended: impl Fn() -> bool,
-    ) -> tactus_app::Result<Duration> {
+    ) -> tactus_app::Result<Reading> {
         let began = Instant::now();
         let mut summaries = store.list()?;
         let took = began.elapsed();
         let left_out = summaries.len().saturating_sub(RUNS_MAX);
         summaries.truncate(RUNS_MAX);
         let before = self.now();
+        before.is_stale.store(false, Ordering::Relaxed);
         let kept = |summary: &RunSummary| {
             let entry = &before.entries[*before.by_id.get(&summary.id)?];
             (*entry.summary == *summary).then(|| entry.clone())
@@ -276,7 +293,7 @@ impl Index {
                 .zip(&before.entries)
                 .all(|(now, before)| now.is_settled() && now.summary == before.summary);
         if same {
-            return Ok(took);
+            return Ok(Reading { took, unreadable: None });
         }
         self.publish(Snapshot::of(entries.clone(), left_out));
         let (mut published, mut unreadable) = (Instant::now(), None);
@@ -303,7 +320,7 @@ impl Index {
             }
         }
         self.publish(Snapshot::of(entries, left_out));
-        unreadable.map_or(Ok(took), |error| Err(error.into()))
+        Ok(Reading { took, unreadable })
     }
 }
 
@@ -339,21 +356,22 @@ fn read_until(site: &Site, (end, changed): &(Mutex<bool>, Condvar)) {
         // Opened again each time: the server of a store may have been restarted, and a file
         // replaced.
         let read = site.open().and_then(|store| site.index().refresh(&store, ended));
-        let pause = match read {
-            Ok(took) => {
+        let (pause, error) = match read {
+            Ok(Reading { took, unreadable }) => {
                 failed = failed.filter(|_| site.index().now().unreadable() > 0);
-                (took * PAUSE_TIMES).max(PAUSE_MIN)
+                let error = unreadable.map(|error| tactus_app::Error::from(error).to_string());
+                ((took * PAUSE_TIMES).max(PAUSE_MIN), error)
             }
             Err(error) => {
-                let error = error.to_string();
-                // Once, not at each reading.
-                if failed.as_ref() != Some(&error) {
-                    site.report(&error);
-                }
-                failed = Some(error);
-                PAUSE_MIN
+                site.index().now().is_stale.store(true, Ordering::Relaxed);
+                (PAUSE_MIN, Some(error.to_string()))
             }
         };
+        // Once, not at each reading.
+        if let Some(error) = error.filter(|error| failed.as_ref() != Some(error)) {
+            site.report(&error);
+            failed = Some(error);
+        }
         let end = end.lock().unwrap_or_else(PoisonError::into_inner);
         drop(changed.wait_timeout_while(end, pause, |end| !*end));
     }

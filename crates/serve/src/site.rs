@@ -200,6 +200,7 @@ struct ListedRuns<'s> {
     pages: usize,
     count: usize,
     unread: usize,
+    stale: bool,
 }
 
 fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> {
@@ -217,7 +218,7 @@ fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> 
     let shown = found.into_iter().skip((page - 1) * RUNS_PER_PAGE).take(RUNS_PER_PAGE);
     if as_json {
         let runs = shown.map(|(_, entry)| ListedRun::of(entry)).collect();
-        return Reply::json(&ListedRuns { runs, page, pages, count, unread: now.unread() });
+        return Reply::json(&ListedRuns { runs, page, pages, count, unread: now.unread(), stale: now.is_stale() });
     }
     let rows = shown.map(|(index, entry)| RunRow {
         summary: &entry.summary,
@@ -240,6 +241,13 @@ fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> 
 /// What is not known of the store, in a line; empty if all of it was read.
 fn state(now: &Snapshot) -> String {
     let mut lines = Vec::new();
+    if now.is_stale() {
+        lines.push(
+            "The results database cannot be read now: these are the runs that were read before; \
+             the log of `tactus serve` has the reason."
+                .to_owned(),
+        );
+    }
     let unread = [
         (now.unread() - now.unreadable(), "not read yet"),
         (now.unreadable(), "cannot be read; the log of `tactus serve` has the reason"),
@@ -268,6 +276,7 @@ struct ListedMachine {
 struct ListedMachines {
     machines: Vec<ListedMachine>,
     unread: usize,
+    stale: bool,
 }
 
 fn machines(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
@@ -280,7 +289,7 @@ fn machines(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
             runs: machine.runs,
             last: machine.last,
         });
-        return Reply::json(&ListedMachines { machines: machines.collect(), unread: now.unread() });
+        return Reply::json(&ListedMachines { machines: machines.collect(), unread: now.unread(), stale: now.is_stale() });
     }
     Ok(Reply::page(pages::machines_page(&MachinesPage { machines, state: state(now) })?))
 }
@@ -303,6 +312,7 @@ struct ListedFigures {
     experiments: Vec<ListedExperiment>,
     left_out: usize,
     unread: usize,
+    stale: bool,
 }
 
 fn figures(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
@@ -319,6 +329,7 @@ fn figures(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
         experiments: experiments.collect(),
         left_out,
         unread: now.unread(),
+        stale: now.is_stale(),
     })
 }
 
@@ -330,6 +341,7 @@ struct ListedHistory<'s> {
     series: &'s [Series],
     invalid: usize,
     unread: usize,
+    stale: bool,
 }
 
 fn history(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> {
@@ -345,8 +357,15 @@ fn history(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusa
     }
     let (series, invalid) = (found.series.as_slice(), found.invalid);
     if as_json {
-        let unread = now.unread();
-        return Reply::json(&ListedHistory { experiment, cell, figure, series, invalid, unread });
+        return Reply::json(&ListedHistory {
+            experiment,
+            cell,
+            figure,
+            series,
+            invalid,
+            unread: now.unread(),
+            stale: now.is_stale(),
+        });
     }
     let state = state(now);
     let page = HistoryPage { experiment, cell, figure, series, invalid, state };

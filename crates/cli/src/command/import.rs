@@ -10,10 +10,10 @@ use tactus_import::{Format, Options};
 use tactus_model::time::Nanos;
 use tactus_report::format::{self, printable};
 
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
-use crate::terminal::stdout;
+use crate::terminal::{say, stdout};
 
 /// Import results into the store: exported runs, and results of other latency tools.
 ///
@@ -61,10 +61,31 @@ pub(crate) fn run(arguments: &ImportArguments, places: &Places) -> CommandResult
     if arguments.as_rounds {
         return print(&import::rounds(&mut store, &arguments.files, &options)?, arguments);
     }
-    for path in &arguments.files {
-        print(&import::file(&mut store, path, &options)?, arguments)?;
+    if let [path] = &arguments.files[..] {
+        return print(&import::file(&mut store, path, &options)?, arguments);
     }
-    Ok(())
+    // One file that is refused, perhaps because its run is in the store already, must not keep the
+    // others out.
+    let mut refused = 0;
+    for path in &arguments.files {
+        match import::file(&mut store, path, &options) {
+            Ok(imported) => print(&imported, arguments)?,
+            Err(error) => {
+                refused += 1;
+                say!("error: {error}");
+                if let Some(hint) = error.hint() {
+                    say!("hint: {hint}");
+                }
+            }
+        }
+    }
+    match refused {
+        0 => Ok(()),
+        _ => {
+            let files = format::counted(arguments.files.len() as u64, "file");
+            Err(CommandError::usage(format!("{refused} of {files} not imported; see above")))
+        }
+    }
 }
 
 fn print(imported: &Imported, arguments: &ImportArguments) -> CommandResult {

@@ -28,10 +28,25 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8422")]
     listen: SocketAddr,
     /// Name under which a reverse proxy reaches the site; may be repeated. Requests for other names are refused, except for localhost and the address
-    #[arg(long = "name", value_name = "NAME")]
+    #[arg(long = "name", value_name = "NAME", value_parser = host_name)]
     names: Vec<String>,
     #[command(flatten)]
     quietness: Quietness,
+}
+
+/// Parses the name of a host, without scheme, port or path (RFC 1123, section 2.1).
+fn host_name(text: &str) -> Result<String, String> {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    if text.len() <= 253 && text.split('.').all(is_label) {
+        return Ok(text.to_owned());
+    }
+    Err("not the name of a host: write it without scheme, port and path, e.g. results.example"
+        .to_owned())
 }
 
 pub(crate) fn run(arguments: &ServeArguments, places: &Places) -> CommandResult {
@@ -45,6 +60,10 @@ pub(crate) fn run(arguments: &ServeArguments, places: &Places) -> CommandResult 
         say!(
             "warning: everyone who reaches {address} can read all runs; docs/serve.md has a proxy"
         );
+    }
+    if let Some(file) = places.absent_store()? {
+        let file = file.display();
+        say!("warning: {file} does not exist; the site is empty until a run is stored there");
     }
     arguments.quietness.note(format_args!("serving http://{address}/"));
     server.run().map_err(CommandError::internal)

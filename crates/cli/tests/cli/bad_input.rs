@@ -15,6 +15,7 @@ const ROWS: [Row; 155] = [
     (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
     (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
     (&["list", "--store", "postgresql://lab/b?sslmode=require"], "connects without TLS", 2),
+    (&["serve", "--name", "https://results.example/"], "without scheme, port and path", 2),
     (&["serve", "--listen", "nowhere"], "`--listen`: invalid socket address syntax", 2),
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),

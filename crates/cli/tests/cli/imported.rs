@@ -16,6 +16,11 @@ fn a_result_of_cyclictest_is_shown_as_a_run() {
     assert_eq!(run, "cyclictest-20261121-145725");
     let error = tactus.fail(2, &["import", &file]);
     assert!(error.contains("already in the store"), "{error}");
+    let error = tactus.fail(2, &["import", &file, "/none", &fixture("oslat.json")]);
+    for part in ["already in the store", "cannot import /none", "2 of 3 files not imported"] {
+        assert!(error.contains(part), "`{part}` is missing in:\n{error}");
+    }
+    assert!(tactus.succeed(&["list"]).contains("oslat"), "the file after the refused ones");
 
     assert!(tactus.succeed(&["list"]).contains("cyclictest 2.40"));
     let shown = tactus.succeed(&["show", &run]).replace('\u{202f}', " ");

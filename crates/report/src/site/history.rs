@@ -62,8 +62,13 @@ pub fn history_page(history: &HistoryPage<'_>) -> Result<String, ReportError> {
 /// The page in a sentence.
 fn sentence(figure: Figure, series: &[Series]) -> String {
     let changed = series.iter().filter(|series| series.levels.len() > 1).count();
+    let longest = series.iter().map(|series| series.points.len()).max().unwrap_or(0);
     match (series.len(), changed) {
         (0, _) => format!("No valid run has a {figure} of this cell."),
+        (_, 0) if longest < 2 * SEGMENT_MIN => format!(
+            "No machine and kernel has the {} runs that a change of the {figure} is found from.",
+            2 * SEGMENT_MIN
+        ),
         (_, 0) => format!("The {figure} of this cell did not change on any machine and kernel."),
         (1, _) => format!("The {figure} of this cell changed."),
         (all, changed) => {

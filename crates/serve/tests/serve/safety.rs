@@ -198,5 +198,8 @@ fn a_store_that_fails_is_reported_to_the_operator_only() {
     assert!(!reply.text().contains(&name(folder.path())), "{}", reply.text());
     let reported = served.errors.lock().unwrap().join("\n");
     assert!(reported.contains("is no results database of Tactus"), "{reported}");
-    assert_eq!(served.get("/").status, 200, "what is in memory is still shown");
+    served.await_runs(|list| list["stale"] == true);
+    let page = served.page("/");
+    assert!(page.contains("The results database cannot be read now"), "{page}");
+    assert!(page.contains(&run), "what is in memory is still shown: {page}");
 }
