@@ -19,12 +19,29 @@ use tactus_store::Store;
 use crate::cargo;
 use crate::conditions::Conditions;
 
-/// The plants, each with the parameters of the kernel that it replaces `preempt=full` by.
-const PLANTS: [(&str, &str); 4] = [
-    ("nothing: a word without effect", "preempt=full,quiet.word=1"),
+/// A plant with the parameters that replace the kernel's `preempt=full`.
+type Plant = (&'static str, &'static str);
+
+/// A parameter that no kernel knows: the plant without a difference.
+const NOTHING: Plant = ("nothing: a word without effect", "preempt=full,quiet.word=1");
+
+/// Plants for every kernel with these features.
+const PLANTS: [Plant; 4] = [
+    NOTHING,
     ("preempt=none", "preempt=none"),
     ("slub_debug=FZP", "preempt=full,slub_debug=FZP"),
     ("an event in each system call", "preempt=full,trace_event=raw_syscalls:sys_enter"),
+];
+
+/// Plants near the limit, for a kernel with `gate_rates/loops.patch`: empty loops.
+const LOOPS: [Plant; 7] = [
+    NOTHING,
+    ("4 rounds in getppid", "preempt=full,loop_getppid=4"),
+    ("8 rounds in getppid", "preempt=full,loop_getppid=8"),
+    ("16 rounds in getppid", "preempt=full,loop_getppid=16"),
+    ("32 rounds in getppid", "preempt=full,loop_getppid=32"),
+    ("16 rounds in the timer interrupt", "preempt=full,loop_hrtimer=16"),
+    ("32 rounds in the timer interrupt", "preempt=full,loop_hrtimer=32"),
 ];
 
 /// The numbers of seeds of the judged gates.
@@ -33,9 +50,26 @@ const SEEDS: [u32; 9] = [5, 6, 7, 8, 10, 12, 14, 16, 20];
 /// How many gates are drawn for a number of seeds.
 const DRAWS: usize = 400;
 
-/// Measures, keeps the run below cargo's target directory, and prints the table. `options` are those of
-/// `tactus measure`, such as fewer loads.
+/// Measures a kernel beside the plants for every kernel. `options` are those of `tactus measure`, such
+/// as fewer loads.
 pub(crate) fn measure(
+    root: &Path,
+    kernel: &str,
+    seeds: &str,
+    options: &[&str],
+) -> anyhow::Result<()> {
+    measure_beside(&PLANTS, root, kernel, seeds, options)
+}
+
+/// Measures a kernel with `gate_rates/loops.patch` beside loops of a few rounds.
+pub(crate) fn measure_loops(root: &Path, kernel: &str, seeds: &str) -> anyhow::Result<()> {
+    let cell = ["--load", "syscall", "--policy", "fifo:80", "--duration", "300ms", "--jobs", "2"];
+    measure_beside(&LOOPS, root, kernel, seeds, &cell)
+}
+
+/// Measures, keeps the run below cargo's target directory, and prints the table.
+fn measure_beside(
+    plants: &[Plant],
     root: &Path,
     kernel: &str,
     seeds: &str,
@@ -45,7 +79,8 @@ pub(crate) fn measure(
     let conditions = Conditions::begin()?;
     let mut command = Command::new(cargo::release(root)?);
     command.env("TACTUS_STORE", &store).args(["measure", "gate", "--rounds", seeds, "--seed", "1"]);
-    for parameters in std::iter::once("preempt=full").chain(PLANTS.map(|(_, words)| words)) {
+    let planted = plants.iter().map(|(_, words)| *words);
+    for parameters in std::iter::once("preempt=full").chain(planted) {
         command.args(["--kernel", &format!("{kernel}:{parameters}")]);
     }
     // An interrupted run has whole rounds too.
@@ -67,7 +102,8 @@ pub(crate) fn print(store: &Path) -> anyhow::Result<()> {
         let options = GateOptions { paths_only, ..GateOptions::default() };
         let what = if paths_only { "paths" } else { "all" };
         let mut rows = vec![("nothing: other seeds of one kernel", None)];
-        rows.extend(PLANTS.map(|(plant, parameters)| (plant, Some(parameters))));
+        let planted = PLANTS.iter().chain(&LOOPS[1..]).filter(|plant| measured.has(plant));
+        rows.extend(planted.map(|(plant, parameters)| (*plant, Some(*parameters))));
         for (plant, parameters) in rows {
             let shares = SEEDS.map(|seeds| measured.refused(parameters, seeds, &options));
             let entries = shares.map(|share| format!(" {} |", share.unwrap_or("–".to_owned())));
@@ -102,6 +138,11 @@ impl<'r> Measured<'r> {
         };
         let rounds = (0..run.header.plan.rounds).filter(measured).collect();
         Ok(Self { run, kernels, rounds })
+    }
+
+    /// Whether the run has this plant.
+    fn has(&self, (_, parameters): &Plant) -> bool {
+        self.kernels.iter().any(|(kernel, _)| kernel.parameters.join(",") == *parameters)
     }
 
     /// The share of refused gates in per cent; `None` if the run has too few rounds, or so few seeds

@@ -96,6 +96,9 @@ usage: cargo xtask CHORE
                       false alarms of `tactus lab gate` and the plants it finds, by the number of seeds,
                       from a run of 40 seeds or as given, with these options of `tactus measure` (an hour;
                       qemu)
+  gate-rates --loops KERNEL [SEEDS]
+                      the same with loops of a few rounds, in a kernel with xtask/src/gate_rates/loops.patch, from
+                      20 seeds or as given
   gate-rates --store FILE
                       the same from the last run in a store
   lab-figures KERNEL [PLACE]
@@ -122,6 +125,12 @@ fn main() -> anyhow::Result<ExitCode> {
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
         ["gate-rates", "--store", file] => gate_rates::print(Path::new(file))?,
+        ["gate-rates", "--loops", kernel] => {
+            gate_rates::measure_loops(&repository(), kernel, "20")?;
+        }
+        ["gate-rates", "--loops", kernel, seeds] => {
+            gate_rates::measure_loops(&repository(), kernel, seeds)?;
+        }
         ["gate-rates", kernel] => gate_rates::measure(&repository(), kernel, "40", &[])?,
         ["gate-rates", kernel, seeds, ref options @ ..] => {
             gate_rates::measure(&repository(), kernel, seeds, options)?;
