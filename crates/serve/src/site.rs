@@ -218,7 +218,14 @@ fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> 
     let shown = found.into_iter().skip((page - 1) * RUNS_PER_PAGE).take(RUNS_PER_PAGE);
     if as_json {
         let runs = shown.map(|(_, entry)| ListedRun::of(entry)).collect();
-        return Reply::json(&ListedRuns { runs, page, pages, count, unread: now.unread(), stale: now.is_stale() });
+        return Reply::json(&ListedRuns {
+            runs,
+            page,
+            pages,
+            count,
+            unread: now.unread(),
+            stale: now.is_stale(),
+        });
     }
     let rows = shown.map(|(index, entry)| RunRow {
         summary: &entry.summary,
@@ -289,7 +296,11 @@ fn machines(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
             runs: machine.runs,
             last: machine.last,
         });
-        return Reply::json(&ListedMachines { machines: machines.collect(), unread: now.unread(), stale: now.is_stale() });
+        return Reply::json(&ListedMachines {
+            machines: machines.collect(),
+            unread: now.unread(),
+            stale: now.is_stale(),
+        });
     }
     Ok(Reply::page(pages::machines_page(&MachinesPage { machines, state: state(now) })?))
 }
