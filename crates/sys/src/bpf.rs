@@ -193,15 +193,22 @@ fn load(instructions: &[Instruction]) -> Result<OwnedFd, SysError> {
     const RAW_TRACEPOINT: u32 = 17;
     // The kernel permits its read helper only to programs whose licence is compatible with the GPL.
     let license = c"Dual MIT/GPL";
-    bpf(
-        5,
-        &Attributes {
-            kind: RAW_TRACEPOINT,
-            count: instructions.len() as u32,
-            instructions: instructions.as_ptr() as u64,
-            license: license.as_ptr() as u64,
-        },
-    )
+    let attributes = Attributes {
+        kind: RAW_TRACEPOINT,
+        count: instructions.len() as u32,
+        instructions: instructions.as_ptr() as u64,
+        license: license.as_ptr() as u64,
+    };
+    // The verifier gives up with EAGAIN while a signal is pending (`do_check` in
+    // kernel/bpf/verifier.c), so a later attempt succeeds.
+    const ATTEMPTS: usize = 5;
+    for _ in 1..ATTEMPTS {
+        match bpf(5, &attributes) {
+            Err(refused) if refused.errno == Errno::AGAIN => {}
+            answer => return answer,
+        }
+    }
+    bpf(5, &attributes)
 }
 
 /// Attaches a program to a tracepoint until the result is dropped: `BPF_RAW_TRACEPOINT_OPEN`.

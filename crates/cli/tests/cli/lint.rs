@@ -149,9 +149,10 @@ fn needs_tracing_without_open_files_the_watched_threads_are_reported() {
         .args(lint.get_args())
         .output()
         .unwrap();
-    let printed = text(&limited.stdout);
-    assert!(printed.contains("RLIMIT_NOFILE") && printed.contains("ulimit -n"), "{printed}");
-    assert_eq!(limited.status.code(), Some(1), "{}", text(&limited.stderr));
+    let (printed, errors) = (text(&limited.stdout), text(&limited.stderr));
+    let names_the_limit = printed.contains("RLIMIT_NOFILE") && printed.contains("ulimit -n");
+    assert!(names_the_limit, "{printed}\n{errors}");
+    assert_eq!(limited.status.code(), Some(1), "{errors}");
 }
 
 /// The report of `--json`.
