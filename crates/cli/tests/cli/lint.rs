@@ -141,7 +141,8 @@ fn needs_tracing_without_open_files_the_watched_threads_are_reported() {
         return;
     }
     let Some(program) = tactus.compile(PLANTED) else { return };
-    let started = format!("{program} 600 open & ").repeat(12);
+    // Seconds: on a busy machine, watching begins late.
+    let started = format!("{program} 4000 open & ").repeat(12);
     let lint = tactus.command(&["lint", "--", "sh", "-c", &format!("{started} wait")]);
     let limited = Command::new("sh")
         .args(["-c", "ulimit -n 50; exec \"$@\"", "sh"])
