@@ -19,7 +19,7 @@ use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
 use tactus_report::CellExplanation;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
@@ -157,12 +157,13 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
             (store, done)
         }
     };
-    listener.end()?;
+    for_any_reader(listener.end())?;
     let subject = Subject::stored(&store, &done.run)?;
     let ended = require_end(subject.run());
     let explanations = explain::of_run(&subject)?;
-    print_conclusions(&subject, &explain::causes(subject.run(), &explanations), arguments)?;
-    write_page(subject, explanations, arguments, places)?;
+    let causes = explain::causes(subject.run(), &explanations);
+    for_any_reader(print_conclusions(&subject, &causes, arguments))?;
+    for_any_reader(write_page(subject, explanations, arguments, places))?;
     Ok(ended?)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -169,6 +170,36 @@ fn a_gate_may_have_another_probe_than_its_experiment() {
     let cells = plan["cells"].as_array().unwrap();
     assert!(!cells.is_empty());
     assert!(cells.iter().all(|cell| cell["probe"]["kind"] == cells[0]["probe"]["kind"]));
+}
+
+#[test]
+fn a_gate_keeps_its_exit_code_without_a_reader() {
+    let tactus = Tactus::new();
+    let run = gate_without_results(&tactus);
+    for more in [&[][..], &["--json"]] {
+        let gate = [&["lab", "gate", "--run", &run], more].concat();
+        tactus.fail(1, &gate);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = tactus.command(&gate).stdout(writer).stderr(Stdio::null()).status();
+        assert_eq!(status.unwrap().code(), Some(1), "{gate:?}");
+    }
+}
+
+/// An exported run of a gate whose turns gave no results.
+fn gate_without_results(tactus: &Tactus) -> String {
+    let short = ["--duration", "10ms", "--traced", "0s", "--warmup", "0ns", "--cpus", "0"];
+    tactus.succeed(&[&["measure", "--no-page"][..], &short].concat());
+    let exported = tactus.succeed(&["export"]);
+    let mut run: Value = serde_json::from_str(&exported).unwrap();
+    let plan = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian", "--seed", "7"];
+    let plan = tactus.succeed(&[&plan[..], &["--plan-only", "--json"]].concat());
+    run["header"]["plan"] = serde_json::from_str(&plan).unwrap();
+    run["header"]["id"] = "gate-planted".into();
+    run["measurements"] = Value::Array(Vec::new());
+    let file = tactus.folder().join("gate.json");
+    fs::write(&file, run.to_string()).unwrap();
+    file.to_str().unwrap().to_owned()
 }
 
 #[test]

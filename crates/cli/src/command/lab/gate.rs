@@ -19,7 +19,7 @@ use tactus_model::kernel::GuestKernel;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::{JobsOption, speed};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
@@ -200,12 +200,12 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     if let Some(path) = &arguments.junit {
         files::write(path, junit(&report))?;
     }
-    if arguments.json {
-        write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })?;
+    for_any_reader(if arguments.json {
+        write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })
     } else {
         let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
-        write!(stdout(), "{text}")?;
-    }
+        write!(stdout(), "{text}")
+    })?;
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {
