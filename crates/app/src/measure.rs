@@ -260,7 +260,7 @@ fn carry_out(
     // The target of the guests has its own limit for each machine, which ends first and gives a
     // better reason. A machine may have to wait for those of all turns that began before.
     let guests = targets.guests.as_ref().map(|guests| {
-        let machines = u32::try_from(guests.proofs.saturating_mul(jobs)).unwrap_or(u32::MAX);
+        let machines = u32::try_from(guests.machines_max().saturating_mul(jobs)).unwrap_or(u32::MAX);
         guests.limit(longest.unwrap_or(Nanos::ZERO)).saturating_mul(machines)
     });
     let mut engine = Engine::new(store, &mut targets, &facts);

@@ -3,7 +3,8 @@
 //! In wall time, each turn boots a guest. In deterministic (instruction-counted) time, several
 //! machines verify each other: each boots separately, stops before it reads its request, and its
 //! state is saved. A turn restores all of them, and its result counts only if their outputs are
-//! identical.
+//! identical. Sometimes two boots of one machine differ by an instruction; then a third machine
+//! decides between two (decision 9).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -30,7 +31,7 @@ use tactus_wire::{Input, MESSAGE_LIMIT, encode};
 
 use crate::GuestError;
 use crate::archive::Archive;
-use crate::collector::{Collector, Limits};
+use crate::collector::{Collector, DecisiveBoot, Limits};
 use crate::emulator::Emulator;
 use crate::machine::{Accelerator, Machine, timestamp_parameter};
 use crate::permits::Permits;
@@ -187,6 +188,15 @@ impl Guests {
         self.limit.unwrap_or(BOOT + Duration::from(length).saturating_mul(SLOWNESS))
     }
 
+    /// The maximum number of machines of a turn in deterministic time, with the one that decides
+    /// between two.
+    pub const fn machines_max(&self) -> usize {
+        match self.proofs {
+            ..=PROOFS => PROOFS + 1,
+            proofs => proofs,
+        }
+    }
+
     /// The guest with the kernel parameter that it needs for its clock in wall time.
     ///
     /// A kernel of ours calibrates its time stamp counter against a single timer. On a busy host
@@ -266,6 +276,11 @@ impl Guests {
         let slots: Vec<Arc<Slot>> = (0..machines.min(self.jobs)).map(|_| Arc::default()).collect();
         let (sender, events) = sync_channel(QUEUE);
         let turn = Arc::new(turn);
+        // The machine that decides runs after all others, so their slots are free.
+        let decisive = (is_exact && machines == PROOFS).then(|| -> DecisiveBoot {
+            let (turn, slot) = (Arc::clone(&turn), Arc::clone(&slots[0]));
+            Box::new(move |events| drop(turn.run_one(machines, &slot, events)))
+        });
         let mut threads: Vec<JoinHandle<()>> = slots
             .iter()
             .map(|slot| {
@@ -282,6 +297,7 @@ impl Guests {
                 output: output_limit(&request.cell, cpus),
             },
             self.consoles.join(console_name(request, guest)),
+            decisive,
             Box::new(listener),
         );
         threads.push(thread::spawn(move || collector.collect(&events)));

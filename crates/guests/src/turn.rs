@@ -55,18 +55,21 @@ impl GuestTurn {
     pub fn run(&self, slot: &Slot, events: &SyncSender<MachineEvent>) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.machines {
-                return;
-            }
-            let event = match self.run_machine(number, slot, events) {
-                Ok(()) => MachineEvent::End(number),
-                Err(error) => MachineEvent::Fault(number, error.to_string()),
-            };
-            // The collector is gone if the turn was ended.
-            if events.send(event).is_err() {
+            if number >= self.machines || !self.run_one(number, slot, events) {
                 return;
             }
         }
+    }
+
+    /// Runs the machine with this number in `slot`, which may be one more than the turn has; false
+    /// if the turn was ended.
+    pub fn run_one(&self, number: usize, slot: &Slot, events: &SyncSender<MachineEvent>) -> bool {
+        let event = match self.run_machine(number, slot, events) {
+            Ok(()) => MachineEvent::End(number),
+            Err(error) => MachineEvent::Fault(number, error.to_string()),
+        };
+        // The collector is gone if the turn was ended.
+        events.send(event).is_ok()
     }
 
     fn run_machine(
