@@ -326,7 +326,8 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
         seed: plan.seed,
         allowance: options.allowance,
         false_alarms: options.false_alarms,
-        third_boots: run.measurements.iter().filter(|found| needed_third_boot(found)).count() as u64,
+        third_boots: run.measurements.iter().filter(|found| needed_third_boot(found)).count()
+            as u64,
         tails_left_out: left_out.map(|few| format!("tails were left out: {few}")),
         cells,
     })

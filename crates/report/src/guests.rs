@@ -132,9 +132,8 @@ fn rows(first: &GuestAccount, all: &[&GuestAccount]) -> Vec<(&'static str, Strin
         (proved, all) if proved == all => "every result, byte for byte".to_owned(),
         (proved, all) => format!("{proved} of {all} results"),
     };
-    let has_third = |account: &&&GuestAccount| {
-        account.proof.as_ref().is_some_and(|proof| proof.outvoted > 0)
-    };
+    let has_third =
+        |account: &&&GuestAccount| account.proof.as_ref().is_some_and(|proof| proof.outvoted > 0);
     let repeats = match all.iter().filter(has_third).count() {
         0 => repeats,
         decided => format!("{repeats}; {decided} by a third boot"),

@@ -328,7 +328,8 @@ mod tests {
         let near = [seeds(386.0, 386.0, 387.0), seeds(388.0, 388.0, 388.0)];
         let near = figure(Figure::ShortestWakeup, near, 1.0, Verdict::Same);
         assert_eq!(verdict(&near), "within the allowance, in every seed");
-        let equal = figure(Figure::ShortestWakeup, [seeds(386.0, 386.0, 386.0); 2], 1.0, Verdict::Same);
+        let equal =
+            figure(Figure::ShortestWakeup, [seeds(386.0, 386.0, 386.0); 2], 1.0, Verdict::Same);
         assert_eq!(verdict(&equal), "the same, in every seed");
     }
 

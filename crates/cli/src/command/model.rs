@@ -176,7 +176,12 @@ fn conclude(
     let modelled = Modelled { graph, prediction, comparison: comparison.as_ref(), warnings };
     if arguments.json {
         let pipeline = &graph.name;
-        for_any_reader(write_line(&Conclusion::Prediction { run, pipeline, prediction, warnings }))?;
+        for_any_reader(write_line(&Conclusion::Prediction {
+            run,
+            pipeline,
+            prediction,
+            warnings,
+        }))?;
         if let Some(comparison) = &comparison {
             let warnings = comparison.warnings(graph);
             for_any_reader(write_line(&Conclusion::Comparison { run, comparison, warnings }))?;

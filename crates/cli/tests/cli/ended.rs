@@ -139,6 +139,26 @@ fn every_request_to_end_has_its_exit_code() {
 }
 
 #[test]
+fn two_signals_within_a_second_are_one_request() {
+    // GNU timeout sends one to the program, and one to its process group.
+    let tactus = Tactus::new();
+    let arguments = ["measure", "--duration", "60s", "--traced", "0s", "--no-page", "--json"];
+    let mut command = tactus.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    for _ in 0..2 {
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // The orderly end has its event.
+    let is_end = |line: &String| line.contains("\"run-ended\"") && line.contains("interrupted");
+    assert!(lines.map_while(Result::ok).any(|line| is_end(&line)));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    tactus.require_nothing_left();
+}
+
+#[test]
 fn an_ignored_hangup_stays_ignored() {
     let tactus = Tactus::new();
     let mut command = Command::new("nohup");
@@ -193,7 +213,10 @@ fn a_reader_that_closes_standard_output_does_not_change_a_verdict() {
     let tactus = Tactus::new();
     tactus.succeed(&MOMENT);
     let tasks = tactus.folder().join("tasks.toml");
-    std::fs::write(&tasks, "[[task]]\nname = \"a\"\ncost = \"9ms\"\nperiod = \"8ms\"\n").unwrap();
+    let task =
+        |name: &str| format!("[[task]]\nname = \"{name}\"\ncost = \"5ms\"\nperiod = \"8ms\"\n");
+    let plan = ["policy = \"deadline\"\n".to_owned(), task("a"), task("b")].concat();
+    std::fs::write(&tasks, plan).unwrap();
     let tasks = tasks.to_str().unwrap();
     let verdicts: [(&[&str], i32); 5] = [
         (&["gate", "--max", "1h"], 0),

@@ -97,7 +97,7 @@ fn a_few_equal_seeds_do_not_show_that_all_are_equal() {
 
 #[test]
 fn tails_are_left_out_if_the_seeds_suffice_for_paths_only() {
-    let options = GateOptions { false_alarms: 0.015, ..GateOptions::default() };
+    let options = GateOptions { false_alarms: 0.016, ..GateOptions::default() };
     let equal = |seeds| run(seeds, "debian:quirk.a=1", |_, _| vec![3000; 50]);
     let paths = judged(&equal(6), &options).0;
     assert!(paths.cells[0].figures.iter().all(|figure| figure.kind == Kind::Path));
@@ -131,7 +131,9 @@ fn turns_that_needed_a_third_boot_are_counted() {
     }));
     let comparison = judged(&found, &GateOptions::default()).0;
     assert_eq!(comparison.third_boots, 1);
-    assert!(comparison.report(&GateOptions::default()).notes[0].contains("1 turn needed a third boot"));
+    assert!(
+        comparison.report(&GateOptions::default()).notes[0].contains("1 turn needed a third boot")
+    );
 }
 
 #[test]

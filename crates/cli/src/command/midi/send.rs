@@ -153,9 +153,16 @@ impl<'a> Answers<'a> {
         }
         let message = usize::try_from(sequence).ok().and_then(|place| self.messages.get(place));
         match message {
-            Some(Timed { message, .. }) if self.json => for_any_reader(write_line(
-                &Line::Receipt { message, due, began, ended, outcome, evidence },
-            )),
+            Some(Timed { message, .. }) if self.json => {
+                for_any_reader(write_line(&Line::Receipt {
+                    message,
+                    due,
+                    began,
+                    ended,
+                    outcome,
+                    evidence,
+                }))
+            }
             _ => Ok(()),
         }
     }
