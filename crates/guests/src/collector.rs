@@ -149,7 +149,7 @@ impl Collector {
                 Ok(MachineEvent::Fault(number, error)) => {
                     let how_far = stages(&self.stages);
                     let who = self.name_of(number);
-                    self.fail(format!("{who} cannot run: {error}; {how_far}"));
+                    self.fail_by_host(format!("{who} cannot run: {error}; {how_far}"));
                     return false;
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left <= LOOK) => {
@@ -265,8 +265,9 @@ impl Collector {
 
     fn fail_unrepeatable(&mut self, line: usize) {
         self.decoder.give_up();
-        let reason =
-            format!("the run is not repeatable: the outputs of its boots differ from line {line} on");
+        let reason = format!(
+            "the run is not repeatable: the outputs of its boots differ from line {line} on"
+        );
         let hint = keep_transcripts(&self.console_file, &self.transcripts);
         (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
     }
@@ -292,6 +293,13 @@ impl Collector {
     fn fail(&mut self, reason: String) {
         let console = self.console();
         self.fail_with(reason, &console);
+    }
+
+    /// Fails the turn for a reason that is not the guest's.
+    fn fail_by_host(&mut self, reason: String) {
+        self.decoder.give_up();
+        let hint = Some(keep_console(&self.console_file, &self.console()));
+        (self.listener)(Input::Message(Message::HostFault { reason, hint }));
     }
 
     fn fail_with(&mut self, reason: String, console: &str) {
@@ -424,6 +432,7 @@ mod tests {
     fn reason(outcome: Message) -> String {
         match outcome {
             Message::Failed { reason, .. } => reason,
+            Message::HostFault { reason, .. } => format!("host: {reason}"),
             other => panic!("{other:?}"),
         }
     }
@@ -462,7 +471,7 @@ mod tests {
         ];
         assert_eq!(
             failure_of("exact", 2, events),
-            "machine 2 of 2 cannot run: No space left on device; machine 1 had booted, but its load \
+            "host: machine 2 of 2 cannot run: No space left on device; machine 1 had booted, but its load \
              had not started, machine 2 had not booted"
         );
     }
@@ -517,7 +526,10 @@ mod tests {
         // Without a third boot, two that differ fail the turn.
         assert_eq!(reason(decided(["a", "b"], Vec::new())), differ);
         // Equal ones need none.
-        assert_eq!(reason(decided(["a", "a"], vec![MachineEvent::Fault(2, String::new())])), "the end");
+        assert_eq!(
+            reason(decided(["a", "a"], vec![MachineEvent::Fault(2, String::new())])),
+            "the end"
+        );
     }
 
     #[test]
@@ -527,6 +539,9 @@ mod tests {
         let ended = reason_of(sends(2, &[&first]));
         assert!(ended.starts_with("machine 3 of 3 ended before its cell did"), "{ended}");
         let fault = reason_of(vec![MachineEvent::Fault(2, "no room".to_owned())]);
-        assert!(fault.starts_with("machine 3 of 3 cannot run: no room; machine 1 had"), "{fault}");
+        assert!(
+            fault.starts_with("host: machine 3 of 3 cannot run: no room; machine 1 had"),
+            "{fault}"
+        );
     }
 }
