@@ -51,6 +51,14 @@ pub enum GuestError {
         /// The files that were searched.
         places: Vec<PathBuf>,
     },
+    /// The file that a person named as the program that runs in guests is not one.
+    #[error("TACTUS_GUEST names {}: {reason}", .file.display())]
+    NotAProgram {
+        /// The file.
+        file: PathBuf,
+        /// The reason, in a sentence.
+        reason: &'static str,
+    },
     /// The program that runs in guests cannot be built.
     #[error("cannot build the program that runs in guests for {architecture}: {reason}")]
     NotBuilt {
@@ -87,6 +95,11 @@ impl GuestError {
                 Some(format!("sudo apt-get install {}", emulator::package(*architecture)))
             }
             Self::NoProgram { architecture, .. } => Some(program::setup(*architecture).to_owned()),
+            Self::NotAProgram { .. } => Some(
+                "unset TACTUS_GUEST, so that tactus uses its own program (`tactus lab setup` builds it), \
+                 or name a statically linked build of tactus-guest"
+                    .to_owned(),
+            ),
             Self::NotStatic(_) => Some(program::setup(Architecture::Amd64).to_owned()),
             Self::NotBuilt { hint, .. } => hint.clone(),
             Self::Kernel(error) => error.hint(),
