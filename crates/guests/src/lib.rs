@@ -13,6 +13,7 @@ pub mod archive;
 mod collector;
 pub mod emulator;
 mod guests;
+mod kvm;
 pub mod machine;
 mod monitor;
 mod permits;
@@ -31,6 +32,7 @@ use tactus_model::kernel::Architecture;
 
 pub use emulator::Emulator;
 pub use guests::{BootedGuests, GuestPlaces, Guests};
+pub use kvm::KvmTrials;
 pub use program::{GuestProgram, ProgramProgress, ProgramSource, STATIC_TARGET, static_target};
 pub use transcript::prove;
 

@@ -4,6 +4,7 @@ use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
 use tactus_model::message::Message;
+use tactus_model::result::Shortfall;
 use tactus_wire::{Input, parse};
 
 /// Decodes the output of a guest: first its facts, then the messages of its cell.
@@ -12,6 +13,8 @@ pub struct Decoder {
     guest: Guest,
     /// Without the facts, which arrive first.
     account: GuestAccount,
+    /// What the guest lacks on this host.
+    shortfall: Option<Shortfall>,
     has_facts: bool,
     is_over: bool,
 }
@@ -19,7 +22,13 @@ pub struct Decoder {
 impl Decoder {
     /// Begins with the known part of the guest's account.
     pub const fn new(guest: Guest, account: GuestAccount) -> Self {
-        Self { guest, account, has_facts: false, is_over: false }
+        Self { guest, account, shortfall: None, has_facts: false, is_over: false }
+    }
+
+    /// Adds what the guest lacks to its result.
+    #[must_use]
+    pub fn with_shortfall(self, shortfall: Option<Shortfall>) -> Self {
+        Self { shortfall, ..self }
     }
 
     /// Whether the last message has arrived.
@@ -81,6 +90,7 @@ impl Decoder {
         match parse(line.as_bytes()) {
             Ok(Message::Finished(mut measurement)) => {
                 measurement.guest = Some(Box::new(self.account.clone()));
+                measurement.shortfalls.extend(self.shortfall.clone());
                 Input::Message(Message::Finished(measurement))
             }
             read => read.into(),
