@@ -8,7 +8,7 @@ use serde::Serialize;
 use tactus_app::measure::{GuestSettings, continue_run, new_run, require_end};
 use tactus_app::overview::{self, CellOverview};
 use tactus_app::page::{self, PageOptions};
-use tactus_app::{Places, Subject, explain, files};
+use tactus_app::{Places, Subject, explain, files, kernels};
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::address::Address;
@@ -150,6 +150,7 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
                 return Err(CommandError::usage(message));
             }
             if arguments.plan_only {
+                kernels::check_files(places, &plan.cells)?;
                 return print_plan(&plan, arguments.json);
             }
             let mut store = places.open_store()?;
