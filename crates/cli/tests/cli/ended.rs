@@ -219,7 +219,8 @@ fn a_reader_that_closes_standard_output_does_not_change_a_verdict() {
     std::fs::write(&tasks, plan).unwrap();
     let tasks = tasks.to_str().unwrap();
     let verdicts: [(&[&str], i32); 5] = [
-        (&["gate", "--max", "1h"], 0),
+        // A busy machine may observe no wakeup.
+        (&["gate", "--max", "1h", "--allow-unsupported"], 0),
         (&["gate", "--max", "1ns"], 1),
         (&["gate", "--max", "1ns", "--json"], 1),
         (&["compare", "last", "last", "--fail-on-worse"], 0),
