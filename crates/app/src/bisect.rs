@@ -116,6 +116,18 @@ pub enum BisectEvent<'a> {
         /// The verdict.
         trial: &'a Trial,
     },
+    /// The bisection is over: its worktree, objects and images were removed, and its verdicts stay.
+    Removed {
+        /// The directory of the worktree.
+        worktree: &'a Path,
+    },
+    /// The bisection failed or was interrupted, and the worktree stays for the same command.
+    Kept {
+        /// The directory of the worktree.
+        worktree: &'a Path,
+        /// The command that removes it.
+        removal: String,
+    },
 }
 
 /// The result of a bisection.
@@ -176,27 +188,23 @@ pub fn bisect(
     let known = verdicts.trials.len();
     listener(&BisectEvent::Begun { commits, known, directory: &directory });
     let worktree = repository.worktree(&directory.join("tree"), &bad)?;
-    let mut session = Session { repository: &repository, number: 0, attempt, listener };
-    let most = 2 + u64::from(commits.ilog2());
-    let trial = session.verdict(&mut verdicts, &worktree, &bad.id, most, &directory)?;
-    if trial.verdict != Verdict::Bad {
-        return Err(not_bad(&bad, &trial));
+    let mut session =
+        Session { repository: &repository, number: 0, attempt, listener: &mut *listener };
+    let concluded = session.search(&mut verdicts, &worktree, &good, &bad, &directory);
+    let worktree = worktree.directory();
+    match concluded {
+        Ok(conclusion) => {
+            repository.remove(worktree)?;
+            let trials = verdicts.finish()?;
+            listener(&BisectEvent::Removed { worktree });
+            conclusion.map(|first_bad| Bisected { first_bad, trials })
+        }
+        Err(error) => {
+            let removal = repository.removal(worktree);
+            listener(&BisectEvent::Kept { worktree, removal });
+            Err(error)
+        }
     }
-    let mut next = worktree.search(&good, &bad)?;
-    let first_bad = loop {
-        next = match next {
-            Next::Try { id, more } => {
-                let trial = session.verdict(&mut verdicts, &worktree, &id, more + 1, &directory)?;
-                worktree.mark(&id, trial.verdict.command())?
-            }
-            Next::Found(id) => break vec![repository.described(&id)?],
-            Next::OneOf(ids) => {
-                break ids.iter().map(|id| repository.described(id)).collect::<Result<_>>()?;
-            }
-        };
-    };
-    repository.remove(&worktree)?;
-    Ok(Bisected { first_bad, trials: verdicts.finish()? })
 }
 
 /// The error if the bad commit is not bad.
@@ -234,6 +242,38 @@ struct Session<'s> {
 }
 
 impl Session<'_> {
+    /// Searches the first bad commit, or the commits of which one is it; inside, why there is nothing
+    /// to search.
+    fn search(
+        &mut self,
+        verdicts: &mut Verdicts,
+        worktree: &Worktree,
+        good: &Commit,
+        bad: &Commit,
+        directory: &Path,
+    ) -> Result<Result<Vec<Commit>>> {
+        let commits = self.repository.commits_between(good, bad)?;
+        let most = 2 + u64::from(commits.max(1).ilog2());
+        let trial = self.verdict(verdicts, worktree, &bad.id, most, directory)?;
+        if trial.verdict != Verdict::Bad {
+            return Ok(Err(not_bad(bad, &trial)));
+        }
+        let mut next = worktree.search(good, bad)?;
+        loop {
+            next = match next {
+                Next::Try { id, more } => {
+                    let trial = self.verdict(verdicts, worktree, &id, more + 1, directory)?;
+                    worktree.mark(&id, trial.verdict.command())?
+                }
+                Next::Found(id) => return Ok(Ok(vec![self.repository.described(&id)?])),
+                Next::OneOf(ids) => {
+                    let described = ids.iter().map(|id| self.repository.described(id));
+                    return described.collect::<Result<_>>().map(Ok);
+                }
+            };
+        }
+    }
+
     /// The trial of a commit, which is kept or made now. About `steps` are left with it.
     fn verdict(
         &mut self,

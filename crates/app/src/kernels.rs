@@ -1,9 +1,13 @@
-//! Fetching and building kernels in the background.
+//! Fetching and building kernels in the background, and checking those that are files.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use tactus_kernels::{Kernel, Kernels};
+use tactus_model::cell::Cell;
+use tactus_model::kernel::KernelSource;
 
 use crate::error::OrError;
 use crate::{ErrorKind, Places, Result};
@@ -45,6 +49,36 @@ pub fn in_background(
         format!("cannot start a background build that logs to {}", log.display())
     })?;
     Ok(Background { process, log })
+}
+
+/// Checks that the kernels of `cells` that are files are kernels. Nothing is fetched or built.
+///
+/// # Errors
+/// One of them cannot be read, or is not a kernel.
+pub fn check_files(places: &Places, cells: &[Cell]) -> Result<()> {
+    let mut checked: Vec<&KernelSource> = Vec::new();
+    for source in cells.iter().filter_map(|cell| Some(&cell.target.guest()?.kernel.source)) {
+        if !checked.contains(&source) {
+            file(places, source)?;
+            checked.push(source);
+        }
+    }
+    Ok(())
+}
+
+/// The kernel of a source that is a file; `None` for other sources.
+pub(crate) fn file(places: &Places, source: &KernelSource) -> Result<Option<Kernel>> {
+    match source {
+        KernelSource::File(_) => Ok(Some(unbuilt(places).find(source)?)),
+        KernelSource::Installed { .. } | KernelSource::Debian { .. } | KernelSource::Built(_) => {
+            Ok(None)
+        }
+    }
+}
+
+/// The known kernels, none of which is built.
+pub(crate) fn unbuilt(places: &Places) -> Kernels {
+    Kernels::new("/boot", places.kernels.clone().unwrap_or_default())
 }
 
 /// Gives the session of this process the lowest priority. With autogroups, the kernel divides

@@ -109,7 +109,7 @@ fn emulator(places: &Places, architecture: Architecture) -> Result<Part> {
 
 fn program(places: &Places, architecture: Architecture, building: &BuildListener) -> Result<Part> {
     if let Some(source) = guest_program::source(places) {
-        if source.has_target(&places.search_path, architecture) == Some(false) {
+        if !source.has_target(&places.search_path, architecture)? {
             source.add_target(&places.search_path, architecture)?;
         }
         guest_program::build(&source, places, architecture, building)?;

@@ -19,6 +19,7 @@ use tactus_model::experiment::Plan;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestTime};
 use tactus_model::kernel::Architecture;
+use tactus_model::result::Shortfall;
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_store::Store;
@@ -53,6 +54,9 @@ pub trait Listener {
 
     /// An event of the run.
     fn on_event(&mut self, event: &Event<'_>);
+
+    /// What the cells will lack on this machine, before the run begins.
+    fn lacks(&self, _shortfall: &Shortfall) {}
 
     /// Returns a listener for kernel builds, which happen before the run begins.
     fn building(&self) -> BuildListener;
@@ -140,7 +144,7 @@ pub(crate) fn interrupted(run: &Run) -> Error {
 }
 
 /// Finds a run that can be continued here.
-fn unfinished(store: &Store, name: &str) -> Result<RunId> {
+pub(crate) fn unfinished(store: &Store, name: &str) -> Result<RunId> {
     let now = facts();
     let id = store.find_to_continue(name, now.machine_id.as_deref())?;
     let header = store.header(&id)?;
@@ -242,6 +246,7 @@ pub(crate) fn targets(
         prepared = prepare()?;
     }
     let mut guests = prepared?.with_jobs(jobs);
+    guests.shortfalls().for_each(|shortfall| listener.lacks(shortfall));
     if let Some(proofs) = settings.proofs {
         guests.proofs = proofs;
     }
@@ -260,7 +265,8 @@ fn carry_out(
     // The target of the guests has its own limit for each machine, which ends first and gives a
     // better reason. A machine may have to wait for those of all turns that began before.
     let guests = targets.guests.as_ref().map(|guests| {
-        let machines = u32::try_from(guests.proofs.saturating_mul(jobs)).unwrap_or(u32::MAX);
+        let machines =
+            u32::try_from(guests.machines_max().saturating_mul(jobs)).unwrap_or(u32::MAX);
         guests.limit(longest.unwrap_or(Nanos::ZERO)).saturating_mul(machines)
     });
     let mut engine = Engine::new(store, &mut targets, &facts);

@@ -11,7 +11,7 @@ use tactus_model::cost::CostProbe;
 use tactus_model::cpus::CpuChoice;
 use tactus_model::experiment::Plan;
 use tactus_model::limits::PIPELINE_BYTES;
-use tactus_model::result::Measurement;
+use tactus_model::result::{Measurement, Shortfall};
 use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
 use tactus_model::warning::Warning;
@@ -148,6 +148,10 @@ impl Listener for Alternating<'_> {
                 }
             }
         }
+    }
+
+    fn lacks(&self, shortfall: &Shortfall) {
+        self.inner.lacks(shortfall);
     }
 
     fn building(&self) -> BuildListener {

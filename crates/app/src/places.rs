@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tactus_guests::GuestPlaces;
+use tactus_guests::{GuestPlaces, KvmTrials};
 use tactus_kernels::{BuildEvent, Kernels};
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::shell_word;
@@ -23,6 +24,8 @@ pub struct Places {
     /// Whether the directory of that file must exist, because a person named the file. Otherwise
     /// it is created.
     pub store_is_named: bool,
+    /// The results database that a person named on the command line, for commands in hints.
+    pub store_option: Option<OsString>,
     /// The password for a server whose URL has none.
     pub server_password: Option<String>,
     /// The directory of pages and logs, if the results database is on a server. They are beside a
@@ -36,6 +39,8 @@ pub struct Places {
     pub guest_program: Option<OsString>,
     /// The directories of programs, in the format of `PATH`.
     pub search_path: OsString,
+    /// Which kernels KVM boots, as far as this process has tried.
+    pub kvm_trials: Arc<KvmTrials>,
     /// The command line, which is kept with the runs that it measures.
     pub command: Option<String>,
 }
@@ -63,7 +68,12 @@ impl Places {
     #[must_use]
     pub fn with_store(self, named: Option<OsString>) -> Self {
         match named {
-            Some(store) => Self { store: Some(store), store_is_named: true, ..self },
+            Some(store) => Self {
+                store: Some(store.clone()),
+                store_is_named: true,
+                store_option: Some(store),
+                ..self
+            },
             None => self,
         }
     }
@@ -80,6 +90,7 @@ impl Places {
         Self {
             store: tactus_store::default_path(&lookup).ok().map(PathBuf::into_os_string),
             store_is_named: lookup("TACTUS_STORE").is_some_and(|path| !path.is_empty()),
+            store_option: None,
             server_password: lookup("PGPASSWORD").and_then(|password| password.into_string().ok()),
             data: tactus_store::default_path(|name| {
                 lookup(name).filter(|_| name != "TACTUS_STORE")
@@ -90,6 +101,7 @@ impl Places {
             executable,
             guest_program: lookup("TACTUS_GUEST"),
             search_path: lookup("PATH").unwrap_or_default(),
+            kvm_trials: Arc::default(),
             command: None,
         }
     }
@@ -175,6 +187,7 @@ impl Places {
             program: self.guest_program.clone(),
             search_path: self.search_path.clone(),
             consoles: self.beside_store()?.join("consoles"),
+            kvm_trials: Arc::clone(&self.kvm_trials),
         })
     }
 

@@ -26,6 +26,15 @@ const COMMAND_REFUSED: u8 = 126;
 /// The exit code of an interrupted run if this process got no signal: that of SIGINT.
 const INTERRUPTED: u8 = 130;
 
+/// Drops the error of an output that its reader closed (`tactus gate | head -1`): the command goes
+/// on to its verdict, whose exit code must not depend on the reader.
+pub(crate) fn for_any_reader(written: Result<(), impl Into<CommandError>>) -> CommandResult {
+    match written.map_err(Into::into) {
+        Err(CommandError::Failed(error)) if error.kind() == ErrorKind::OutputClosed => Ok(()),
+        written => written,
+    }
+}
+
 /// Why a command does not succeed.
 #[derive(Debug)]
 pub(crate) enum CommandError {

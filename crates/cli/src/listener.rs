@@ -7,6 +7,7 @@ use tactus_app::BuildListener;
 use tactus_app::measure::Listener;
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
+use tactus_model::result::Shortfall;
 
 use crate::building::Building;
 use crate::error::CommandResult;
@@ -14,6 +15,7 @@ use crate::json_lines::JsonLines;
 use crate::progress::Progress;
 use crate::quietness::Quietness;
 use crate::signals::on_interrupt;
+use crate::terminal::{say, shortfall_text};
 
 /// How a command that carries out runs prints them.
 #[derive(Args, Clone, Copy)]
@@ -78,6 +80,10 @@ impl Listener for RunListener {
             lines.write(event);
         }
         self.progress.show(event);
+    }
+
+    fn lacks(&self, shortfall: &Shortfall) {
+        say!("{}", shortfall_text(shortfall).trim_end());
     }
 
     fn building(&self) -> BuildListener {

@@ -135,7 +135,7 @@ impl Progress {
                     self.line(&format!("  {label}: {}", outcome(kind, measurement)));
                 }
             }
-            Event::TurnFailed { label, failure } => {
+            Event::TurnFailed { label, failure, .. } => {
                 self.line(&format!("  {label} failed: {}", failure.reason));
                 if let Some(hint) = &failure.hint {
                     self.line(&format!("  hint: {hint}"));

@@ -5,6 +5,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use tactus_model::experiment::{DEFAULTS, Experiment};
 use tactus_model::settings::{Layer, SETTINGS, Setting};
 
+use crate::values::file_meant;
+
 /// The settings given as options; a repeated setting is an axis.
 ///
 /// `WATCHED` leaves out those that have no effect on a cell that is watched: the kernel, and the
@@ -65,7 +67,10 @@ fn check(setting: &'static Setting, value: &str) -> Result<String, String> {
         Some((name, reason)) if name == setting.name => reason.to_owned(),
         _ => reason,
     };
-    checked.map(|()| value.to_owned()).map_err(without_name)
+    checked.map(|()| value.to_owned()).map_err(|reason| {
+        let file = if setting.name == "kernel" { file_meant(value) } else { None };
+        file.unwrap_or_else(|| without_name(reason))
+    })
 }
 
 /// The short option of the settings that are typed most.

@@ -1,9 +1,10 @@
-//! Signals: the first requests an orderly end, the second ends the program.
+//! Signals: the first requests an orderly end, a later one ends the program.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::SignalsInfo;
@@ -29,15 +30,34 @@ impl From<Origin> for Request {
     }
 }
 
-/// Calls `stop` at the first SIGINT, SIGTERM or SIGHUP, and ends the program at the second. Child
-/// processes end with it; finished turns are kept.
+/// Signals so soon after one are the same request: timeout(1) sends two, one to the program and one to
+/// its process group.
+const SAME_REQUEST: Duration = Duration::from_secs(1);
+
+/// The last request, by its instant.
+#[derive(Default)]
+struct Requests(Option<Instant>);
+
+impl Requests {
+    /// Whether a signal that came `at` is a request of its own.
+    fn is_new(&mut self, at: Instant) -> bool {
+        let is_new = self.0.is_none_or(|last| at.duration_since(last) >= SAME_REQUEST);
+        if is_new {
+            self.0 = Some(at);
+        }
+        is_new
+    }
+}
+
+/// Calls `stop` at the first SIGINT, SIGTERM or SIGHUP, and ends the program at the second that comes
+/// a second or more later. Child processes end with it; finished turns are kept.
 pub(crate) fn on_interrupt(stop: impl FnOnce(Request) + Send + 'static) -> io::Result<()> {
     let mut stop = Some(stop);
     on_each_interrupt(move |request| stop.take().map(|stop| stop(request)).is_some())
 }
 
-/// Calls `handle` at each SIGINT, SIGTERM or SIGHUP, and ends the program at the first that it
-/// does not handle.
+/// Calls `handle` at each request by SIGINT, SIGTERM or SIGHUP, and ends the program at the first that
+/// it does not handle. Signals within a second are one request.
 pub(crate) fn on_each_interrupt(
     mut handle: impl FnMut(Request) -> bool + Send + 'static,
 ) -> io::Result<()> {
@@ -46,7 +66,11 @@ pub(crate) fn on_each_interrupt(
     let caught = [SIGINT, SIGTERM].into_iter().chain(hangup);
     let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
     thread::spawn(move || {
+        let mut requests = Requests::default();
         for origin in signals.forever() {
+            if !requests.is_new(Instant::now()) {
+                continue;
+            }
             // Only the first counts; a program with several runs waits in several threads.
             let relaxed = Ordering::Relaxed;
             let _ = RECEIVED.compare_exchange(0, origin.signal, relaxed, relaxed);
@@ -81,4 +105,19 @@ pub(crate) fn code_of(signal: i32) -> u8 {
 pub(crate) fn catch_file_size_limit() {
     // Without it, the limit ends the program, as it would end most others.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_within_a_second_are_one_request() {
+        let (mut requests, first) = (Requests::default(), Instant::now());
+        let mut is_new = |ms: u64| requests.is_new(first + Duration::from_millis(ms));
+        assert_eq!(
+            [0, 0, 1, 999, 1000, 1500, 1999, 2000].map(&mut is_new),
+            [true, false, false, false, true, false, false, true]
+        );
+    }
 }

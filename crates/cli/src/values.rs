@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::{Arg, Command};
+use tactus_model::kernel::{GuestKernel, NotAKernel};
 use tactus_model::time::Nanos;
 
 /// Parses a whole number in `range`.
@@ -46,6 +48,18 @@ pub(crate) fn positive(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// Parses a kernel.
+pub(crate) fn kernel(text: &str) -> Result<GuestKernel, String> {
+    text.parse().map_err(|error: NotAKernel| file_meant(text).unwrap_or_else(|| error.to_string()))
+}
+
+/// The error for a kernel that is the bare name of a file: only a path names a file.
+pub(crate) fn file_meant(text: &str) -> Option<String> {
+    let file = Path::new(text.split(':').next().unwrap_or_default());
+    let is_meant = file.is_relative() && !text.starts_with('.') && file.is_file();
+    is_meant.then(|| format!("`{text}` is not a kernel's name; did you mean the file `./{text}`?"))
+}
+
 /// Lets options take values that begin with `-`, except those that may be any text: their parser
 /// gives a better reason than "unexpected argument '-1'".
 pub(crate) fn accept_negative(command: Command) -> Command {
@@ -78,5 +92,14 @@ mod tests {
         }
         assert!(positive("0s").unwrap_err().contains("is zero"));
         assert!(positive("-1s").unwrap_err().contains("is negative"));
+    }
+
+    #[test]
+    fn the_bare_name_of_a_file_is_refused_with_its_path() {
+        // Tests run in the directory of their package.
+        let error = kernel("Cargo.toml:quiet").unwrap_err();
+        assert!(error.ends_with("did you mean the file `./Cargo.toml:quiet`?"), "{error}");
+        assert!(kernel("debain").unwrap_err().contains("did you mean `debian`?"));
+        assert_eq!(file_meant("./Cargo.toml"), None);
     }
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use tactus_model::guest::Proof;
 use tactus_model::message::Message;
 use tactus_wire::Input;
 
@@ -13,7 +15,7 @@ use crate::emulator::last_words;
 use crate::monitor::Monitor;
 use crate::running::Slot;
 use crate::stage::{Stage, activity, stages};
-use crate::transcript::{Decoder, cut_short, end_of, panic_of, prove};
+use crate::transcript::{Decoder, cut_short, decide, end_of, panic_of, prove};
 use crate::turn::{GuestTurn, MachineEvent};
 
 /// How often consoles are searched for the panic of a kernel.
@@ -21,6 +23,12 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Receives the messages of the guests of a turn.
 pub type Listener = Box<dyn FnMut(Input<Message>) + Send>;
+
+/// Runs one more machine, which decides between two whose outputs differ, and sends its events.
+pub type DecisiveBoot = Box<dyn FnOnce(&SyncSender<MachineEvent>) + Send>;
+
+/// How many events of that machine wait for the collector.
+const QUEUE: usize = 4;
 
 /// The limits of one turn.
 #[derive(Clone, Copy, Debug)]
@@ -49,17 +57,22 @@ pub struct Collector {
     sent: Vec<u64>,
     /// The file for the console if the turn fails.
     console_file: PathBuf,
+    /// What decides if the outputs of two machines differ.
+    decisive: Option<DecisiveBoot>,
+    has_panicked: bool,
     listener: Listener,
 }
 
 impl Collector {
     /// Collects the output of the machines of `turn`, which run in `slots`, within `limits`. If the turn fails, the console is written to `console_file`.
+    /// If the outputs of two machines differ, `decisive` runs a third in one of the slots.
     pub fn new(
         turn: Arc<GuestTurn>,
         slots: Vec<Arc<Slot>>,
         decoder: Decoder,
         limits: Limits,
         console_file: PathBuf,
+        decisive: Option<DecisiveBoot>,
         listener: Listener,
     ) -> Self {
         let machines = turn.machines;
@@ -75,16 +88,35 @@ impl Collector {
             limits,
             sent: vec![0; machines],
             console_file,
+            decisive,
+            has_panicked: false,
             listener,
         }
     }
 
     /// Waits for the end of all machines, and passes the outcome of the turn to the listener.
+    pub fn collect(mut self, events: &Receiver<MachineEvent>) {
+        if !self.follow(events) {
+            return;
+        }
+        match cut_short(&self.transcripts) {
+            Some(number) if self.is_exact && !self.has_panicked => {
+                self.fail_ended(number, self.stage_of(number));
+            }
+            _ if self.is_exact => self.forward_if_repeatable(),
+            _ => {}
+        }
+        if !self.decoder.is_over() && !self.is_ended() {
+            self.fail_ended(0, self.reached);
+        }
+    }
+
+    /// Receives what the machines send until all have ended; false if the turn has failed or was
+    /// ended.
     ///
     /// A panic ends the turn even if the emulator goes on: a panicked kernel resets its machine
     /// only if its other CPUs let it.
-    pub fn collect(mut self, events: &Receiver<MachineEvent>) {
-        let mut has_panicked = false;
+    fn follow(&mut self, events: &Receiver<MachineEvent>) -> bool {
         while self.stages.iter().any(|stage| *stage != Stage::End) {
             let deadline = self.deadlines.iter().flatten().min();
             let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
@@ -98,7 +130,8 @@ impl Collector {
                     if self.sent[number] > self.limits.output {
                         let limit = self.limits.output;
                         let who = self.name_of(number);
-                        return self.fail(format!("{who} sent more than {limit} bytes"));
+                        self.fail(format!("{who} sent more than {limit} bytes"));
+                        return false;
                     }
                     self.stages[number] = self.stages[number].after(&line);
                     self.reached = self.stages[number];
@@ -112,38 +145,31 @@ impl Collector {
                     self.stages[number] = Stage::End;
                     self.deadlines[number] = None;
                 }
-                Ok(MachineEvent::Fault(..)) if self.is_ended() => return,
+                Ok(MachineEvent::Fault(..)) if self.is_ended() => return false,
                 Ok(MachineEvent::Fault(number, error)) => {
                     let how_far = stages(&self.stages);
                     let who = self.name_of(number);
-                    return self.fail(format!("{who} cannot run: {error}; {how_far}"));
+                    self.fail_by_host(format!("{who} cannot run: {error}; {how_far}"));
+                    return false;
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left <= LOOK) => {
-                    return self.fail_late();
+                    self.fail_late();
+                    return false;
                 }
                 // The second look sees the rest of what the kernel prints.
-                Err(RecvTimeoutError::Timeout) if has_panicked => break,
+                Err(RecvTimeoutError::Timeout) if self.has_panicked => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    has_panicked = panic_of(&self.console()).is_some()
+                    self.has_panicked = panic_of(&self.console()).is_some();
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        if self.is_ended() {
-            return;
-        }
-        match cut_short(&self.transcripts) {
-            Some(number) if self.is_exact && !has_panicked => {
-                let lines = self.transcripts[number].iter();
-                let stage = lines.fold(Stage::Boot, |stage, line| stage.after(line));
-                self.fail_ended(number, stage);
-            }
-            _ if self.is_exact => self.forward_if_repeatable(),
-            _ => {}
-        }
-        if !self.decoder.is_over() {
-            self.fail_ended(0, self.reached);
-        }
+        !self.is_ended()
+    }
+
+    /// How far the machine with this number came, by its output.
+    fn stage_of(&self, number: usize) -> Stage {
+        self.transcripts[number].iter().fold(Stage::Boot, |stage, line| stage.after(line))
     }
 
     /// Fails the turn because a machine ended before its cell did.
@@ -159,7 +185,7 @@ impl Collector {
 
     /// A machine in words; they have numbers if there are several.
     fn name_of(&self, number: usize) -> String {
-        match self.turn.machines {
+        match self.stages.len() {
             1 => "the guest".to_owned(),
             all => format!("machine {} of {all}", number + 1),
         }
@@ -186,31 +212,70 @@ impl Collector {
 
     /// Forwards the output if it is the same for every machine.
     fn forward_if_repeatable(&mut self) {
-        let transcripts = std::mem::take(&mut self.transcripts);
-        match prove(&transcripts) {
-            Ok(proof) => {
-                self.decoder.note_proof(proof);
-                transcripts.iter().take(1).flatten().for_each(|line| self.forward(line));
-            }
+        match prove(&self.transcripts) {
+            Ok(proof) => self.forward_output(0, proof),
             // Another clock source than the counted one is itself a reason for different outputs.
-            Err(_) if self.decoder.refuses(&transcripts) => {
-                transcripts.iter().take(1).flatten().for_each(|line| self.forward(line));
+            Err(_) if self.decoder.refuses(&self.transcripts) => {
+                let refused = std::mem::take(&mut self.transcripts[0]);
+                refused.iter().for_each(|line| self.forward(line));
             }
-            Err(line) => {
-                self.decoder.give_up();
-                let reason = format!(
-                    "the run is not repeatable: the outputs of its boots differ from line {line} on"
-                );
-                let hint = keep_transcripts(&self.console_file, &transcripts);
-                (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
-            }
+            Err(line) => match self.decisive.take().filter(|_| !self.has_panicked) {
+                Some(decisive) => self.forward_if_decided(decisive),
+                None => self.fail_unrepeatable(line),
+            },
         }
+    }
+
+    /// Forwards the output that two of three machines have. The third runs now: two boots of a
+    /// machine sometimes differ by an instruction (see [`MainLoop`](crate::machine)).
+    fn forward_if_decided(&mut self, decisive: DecisiveBoot) {
+        let number = self.stages.len();
+        self.stages.push(Stage::Wait);
+        self.deadlines.push(None);
+        self.sent.push(0);
+        self.transcripts.push(Vec::new());
+        let has_ended = thread::scope(|scope| {
+            let (sender, events) = sync_channel(QUEUE);
+            scope.spawn(move || decisive(&sender));
+            // If the turn fails, the requester ends the machine, and its thread with it.
+            self.follow(&events)
+        });
+        if !has_ended {
+            return;
+        }
+        match decide(&self.transcripts) {
+            Ok((number, proof)) => self.forward_output(number, proof),
+            Err(_) if self.is_cut_short(number) => self.fail_ended(number, self.stage_of(number)),
+            Err(line) => self.fail_unrepeatable(line),
+        }
+    }
+
+    /// Whether the machine with this number sent the beginning of another's output only.
+    fn is_cut_short(&self, number: usize) -> bool {
+        let sent = &self.transcripts[number];
+        let is_beginning_of = |all: &Vec<String>| all.len() > sent.len() && all.starts_with(sent);
+        self.transcripts.iter().any(is_beginning_of)
+    }
+
+    fn forward_output(&mut self, number: usize, proof: Proof) {
+        self.decoder.note_proof(proof);
+        let output = std::mem::take(&mut self.transcripts[number]);
+        output.iter().for_each(|line| self.forward(line));
+    }
+
+    fn fail_unrepeatable(&mut self, line: usize) {
+        self.decoder.give_up();
+        let reason = format!(
+            "the run is not repeatable: the outputs of its boots differ from line {line} on"
+        );
+        let hint = keep_transcripts(&self.console_file, &self.transcripts);
+        (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
     }
 
     /// The consoles of the machines: of their boots, if these were saved, and of the time
     /// after. Identical consoles appear once.
     fn console(&self) -> String {
-        let booted = (0..self.turn.machines).filter_map(|number| {
+        let booted = (0..self.stages.len()).filter_map(|number| {
             let machine = self.turn.saved.find(&self.turn.name(number))?;
             machine.remains.as_ref().map(|machine| last_words(machine.directory()))
         });
@@ -228,6 +293,13 @@ impl Collector {
     fn fail(&mut self, reason: String) {
         let console = self.console();
         self.fail_with(reason, &console);
+    }
+
+    /// Fails the turn for a reason that is not the guest's.
+    fn fail_by_host(&mut self, reason: String) {
+        self.decoder.give_up();
+        let hint = Some(keep_console(&self.console_file, &self.console()));
+        (self.listener)(Input::Message(Message::HostFault { reason, hint }));
     }
 
     fn fail_with(&mut self, reason: String, console: &str) {
@@ -294,12 +366,14 @@ mod tests {
     use crate::permits::Permits;
     use crate::transcript::planted_account;
 
-    /// The failure of a turn of so many machines with these events.
-    fn failure_of(
+    /// The last message of a turn of so many machines with these events, and those of the machine
+    /// that decides.
+    fn outcome_of(
         time: &str,
         machines: usize,
         events_of_turn: impl IntoIterator<Item = MachineEvent> + Send + 'static,
-    ) -> String {
+        decisive: Vec<MachineEvent>,
+    ) -> Message {
         let places = tempfile::tempdir().unwrap();
         let guest = Guest { kernel: "debian".parse().unwrap(), time: time.parse().unwrap() };
         let turn = GuestTurn {
@@ -317,6 +391,13 @@ mod tests {
             order: 0,
             permits: Arc::new(Permits::new(1)),
         };
+        let send = |events: &SyncSender<MachineEvent>, all: &mut dyn Iterator<Item = _>| {
+            // The collector is gone after a failure.
+            all.map_while(|event| events.send(event).ok()).for_each(drop);
+        };
+        let decisive = (!decisive.is_empty()).then(|| -> DecisiveBoot {
+            Box::new(move |events| send(events, &mut decisive.into_iter()))
+        });
         let account = planted_account(MachineFacts::unknown(Moment::from_nanos(0)));
         let (sender, inputs) = channel();
         let collector = Collector::new(
@@ -325,23 +406,46 @@ mod tests {
             Decoder::new(guest, account),
             Limits { time: Duration::from_secs(600), output: 100_000 },
             places.path().join("console"),
+            decisive,
             Box::new(move |input| sender.send(input).unwrap()),
         );
         let (machine, events) = sync_channel(1);
-        let machine = thread::spawn(move || {
-            for event in events_of_turn {
-                if machine.send(event).is_err() {
-                    return;
-                }
-            }
-        });
+        let machine = thread::spawn(move || send(&machine, &mut events_of_turn.into_iter()));
         collector.collect(&events);
         drop(events);
         machine.join().unwrap();
         match inputs.iter().last() {
-            Some(Input::Message(Message::Failed { reason, .. })) => reason,
+            Some(Input::Message(message)) => message,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The failure of a turn of so many machines with these events.
+    fn failure_of(
+        time: &str,
+        machines: usize,
+        events_of_turn: impl IntoIterator<Item = MachineEvent> + Send + 'static,
+    ) -> String {
+        reason(outcome_of(time, machines, events_of_turn, Vec::new()))
+    }
+
+    fn reason(outcome: Message) -> String {
+        match outcome {
+            Message::Failed { reason, .. } => reason,
+            Message::HostFault { reason, .. } => format!("host: {reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The events of a machine that sends its facts and these lines.
+    fn sends(number: usize, lines: &[&str]) -> Vec<MachineEvent> {
+        let mut facts = MachineFacts::unknown(Moment::from_nanos(0));
+        facts.cpu.clock_source = Some("tsc".to_owned());
+        let facts = serde_json::to_string(&facts).unwrap();
+        let lines = std::iter::once(facts.as_str()).chain(lines.iter().copied());
+        let lines = lines.map(|sent| line(number, sent));
+        let begin = std::iter::once(MachineEvent::Begin(number));
+        begin.chain(lines).chain([MachineEvent::End(number)]).collect()
     }
 
     fn line(number: usize, line: &str) -> MachineEvent {
@@ -367,7 +471,7 @@ mod tests {
         ];
         assert_eq!(
             failure_of("exact", 2, events),
-            "machine 2 of 2 cannot run: No space left on device; machine 1 had booted, but its load \
+            "host: machine 2 of 2 cannot run: No space left on device; machine 1 had booted, but its load \
              had not started, machine 2 had not booted"
         );
     }
@@ -387,6 +491,57 @@ mod tests {
             failure_of("exact", 2, events),
             "machine 2 of 2 ended before its cell did: it had booted, but its load had not started; \
              last line of its console: (empty)"
+        );
+    }
+
+    /// A shortfall with this text, and the last message of a cell.
+    fn cell(text: &str) -> [String; 2] {
+        let shortfall = format!(
+            r#"{{"message":"shortfall","asked":"{text}","granted":"","reason":"","fix":null}}"#
+        );
+        [shortfall, r#"{"message":"failed","reason":"the end","hint":null}"#.to_owned()]
+    }
+
+    /// The outcome of a turn of two machines that send these texts, and of a third.
+    fn decided(texts: [&str; 2], third: Vec<MachineEvent>) -> Message {
+        let [one, other] = [0, 1].map(|number| {
+            let [first, last] = cell(texts[number]);
+            sends(number, &[&first, &last])
+        });
+        outcome_of("exact", 2, one.into_iter().chain(other), third)
+    }
+
+    #[test]
+    fn a_third_boot_decides_between_two() {
+        let third = |text| {
+            let [first, last] = cell(text);
+            sends(2, &[&first, &last])
+        };
+        for texts in [["a", "b"], ["b", "a"]] {
+            // The counted output is forwarded to its end.
+            assert_eq!(reason(decided(texts, third("a"))), "the end");
+        }
+        let differ = "the run is not repeatable: the outputs of its boots differ from line 2 on";
+        assert_eq!(reason(decided(["a", "b"], third("c"))), differ);
+        // Without a third boot, two that differ fail the turn.
+        assert_eq!(reason(decided(["a", "b"], Vec::new())), differ);
+        // Equal ones need none.
+        assert_eq!(
+            reason(decided(["a", "a"], vec![MachineEvent::Fault(2, String::new())])),
+            "the end"
+        );
+    }
+
+    #[test]
+    fn a_third_boot_that_ends_early_or_cannot_run_decides_nothing() {
+        let [first, _] = cell("a");
+        let reason_of = |third| reason(decided(["a", "b"], third));
+        let ended = reason_of(sends(2, &[&first]));
+        assert!(ended.starts_with("machine 3 of 3 ended before its cell did"), "{ended}");
+        let fault = reason_of(vec![MachineEvent::Fault(2, "no room".to_owned())]);
+        assert!(
+            fault.starts_with("host: machine 3 of 3 cannot run: no room; machine 1 had"),
+            "{fault}"
         );
     }
 }

@@ -36,6 +36,18 @@ impl Emulator {
     }
 }
 
+/// An emulator that is a shell script in `folder`, for tests.
+#[cfg(test)]
+pub(crate) fn planted_script(folder: &Path, script: &str) -> Emulator {
+    use std::os::unix::fs::PermissionsExt;
+    // Another process writes the program: while a fork of this one has it open, it cannot start.
+    let (text, program) = (folder.join("text"), folder.join("emulator"));
+    fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(Command::new("cp").arg(&text).arg(&program).status().unwrap().success());
+    Emulator { program, architecture: Architecture::Amd64, version: String::new() }
+}
+
 /// QEMU for guests of this architecture.
 pub(crate) const fn program(architecture: Architecture) -> &'static str {
     match architecture {
@@ -79,7 +91,7 @@ impl Emulator {
     /// with it, else the emulator. Guests for arm64 make requests that only the emulator serves.
     ///
     /// The presence of `/dev/kvm` is not enough: a virtual CPU may lack features that QEMU
-    /// needs.
+    /// needs. Nor are a few instructions enough for a kernel: see the module `kvm`.
     pub fn accelerator(&self) -> Accelerator {
         if self.architecture == Architecture::Arm64 {
             return Accelerator::Tcg;
@@ -142,7 +154,7 @@ impl Emulator {
 const TRIAL_LIMIT: Duration = Duration::from_secs(3);
 
 /// The emulator's own standard error, in its working directory.
-const COMPLAINTS_FILE: &str = "emulator";
+pub(crate) const COMPLAINTS_FILE: &str = "emulator";
 
 /// The texts that a machine leaves: the emulator's standard error, and the console of the
 /// guest's kernel.
@@ -152,6 +164,15 @@ pub fn last_words(directory: &Path) -> String {
         .filter_map(|file| fs::read(directory.join(file)).ok())
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .collect()
+}
+
+/// The line of an emulator that ended in order because of a signal, such as SIGTERM.
+pub fn signal_line(directory: &Path) -> Option<String> {
+    const SIGN: &str = "terminating on signal";
+    let complaints = fs::read(directory.join(COMPLAINTS_FILE)).ok()?;
+    let complaints = String::from_utf8_lossy(&complaints).into_owned();
+    let line = complaints.lines().find_map(|line| line.find(SIGN).and_then(|at| line.get(at..)));
+    line.map(str::to_owned)
 }
 
 /// Firmware that only ends the machine: `mov al, DONE; out EXIT_PORT, al; hlt` at the reset

@@ -3,7 +3,8 @@
 //! In wall time, each turn boots a guest. In deterministic (instruction-counted) time, several
 //! machines verify each other: each boots separately, stops before it reads its request, and its
 //! state is saved. A turn restores all of them, and its result counts only if their outputs are
-//! identical.
+//! identical. Sometimes two boots of one machine differ by an instruction; then a third machine
+//! decides between two (decision 9).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -23,6 +24,7 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
 use tactus_model::kernel::{Architecture, KernelSource};
 use tactus_model::message::{CellRequest, Message};
+use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_model::traced::TracedData;
 use tactus_sys::timestamp;
@@ -30,12 +32,13 @@ use tactus_wire::{Input, MESSAGE_LIMIT, encode};
 
 use crate::GuestError;
 use crate::archive::Archive;
-use crate::collector::{Collector, Limits};
+use crate::collector::{Collector, DecisiveBoot, Limits};
 use crate::emulator::Emulator;
+use crate::kvm::{self, KvmTrials};
 use crate::machine::{Accelerator, Machine, timestamp_parameter};
 use crate::permits::Permits;
 use crate::program::GuestProgram;
-use crate::running::Slot;
+use crate::running::{MachineFiles, Slot};
 use crate::saved::SavedMachines;
 use crate::transcript::Decoder;
 use crate::turn::GuestTurn;
@@ -51,6 +54,8 @@ pub struct GuestPlaces {
     pub search_path: std::ffi::OsString,
     /// The directory for the consoles of failed guests.
     pub consoles: PathBuf,
+    /// Which kernels KVM boots here.
+    pub kvm_trials: Arc<KvmTrials>,
 }
 
 /// Measures in guests.
@@ -79,13 +84,42 @@ struct Bootable {
     kernel: Kernel,
     archive: Arc<Vec<u8>>,
     archive_sha256: String,
+    /// What executes its guests in wall time.
+    accelerator: Accelerator,
+    /// Why KVM, which works here, does not execute them.
+    shortfall: Option<Shortfall>,
 }
 
 impl Bootable {
-    fn new(kernel: Kernel, program: &GuestProgram) -> Self {
-        let archive = archive(&kernel, program);
+    fn new(kernel: Kernel, platform: &Platform) -> Self {
+        let archive = archive(&kernel, &platform.program);
         let archive_sha256 = sha256([&archive]);
-        Self { kernel, archive: Arc::new(archive), archive_sha256 }
+        let (archive, accelerator) = (Arc::new(archive), platform.accelerator);
+        Self { kernel, archive, archive_sha256, accelerator, shortfall: None }
+    }
+
+    /// Boots the kernel of `guest` by KVM, if that is to execute it, and has it emulated if it does not
+    /// boot.
+    fn try_kvm(&mut self, guest: &Guest, emulator: &Emulator, trials: &KvmTrials) {
+        let is_tried = self.accelerator == Accelerator::Kvm && guest.time == GuestTime::Wall;
+        if !is_tried || self.shortfall.is_some() {
+            return;
+        }
+        let machine = Machine {
+            guest,
+            architecture: self.kernel.architecture,
+            accelerator: Accelerator::Kvm,
+            cpus: cpus() as u32,
+            seed: 1,
+        };
+        let files =
+            MachineFiles { kernel: &self.kernel.path, archive: &self.archive, request: b"{}\n" };
+        // What prevents the trial prevents the measurement too, which reports it.
+        let boots = || kvm::boots(emulator, &files, &machine.arguments(), kvm::TRIAL_LIMIT);
+        if !trials.is_booted(&self.kernel.sha256, || boots().unwrap_or(true)) {
+            self.accelerator = Accelerator::Tcg;
+            self.shortfall = Some(kvm::shortfall(&guest.kernel.to_string(), kvm::TRIAL_LIMIT));
+        }
     }
 }
 
@@ -93,7 +127,7 @@ impl Bootable {
 #[derive(Debug)]
 struct Platform {
     emulator: Emulator,
-    /// What executes guests in wall time.
+    /// What executes guests in wall time, if the kernel boots by it.
     accelerator: Accelerator,
     program: GuestProgram,
     program_sha256: String,
@@ -147,13 +181,19 @@ impl Guests {
             if !found.contains_key(source) {
                 let kernel = kernels.find(source)?;
                 need(kernel.architecture)?;
-                let program = &platforms[&kernel.architecture].program;
-                found.insert(source.clone(), Bootable::new(kernel, program));
+                let platform = &platforms[&kernel.architecture];
+                found.insert(source.clone(), Bootable::new(kernel, platform));
+            }
+            if let Some(bootable) = found.get_mut(source) {
+                let platform = &platforms[&bootable.kernel.architecture];
+                bootable.try_kvm(guest, &platform.emulator, &places.kvm_trials);
             }
         }
-        let amd64 = platforms.get(&Architecture::Amd64);
-        let is_emulated =
-            is_wall && amd64.is_some_and(|platform| platform.accelerator == Accelerator::Tcg);
+        let is_emulated = |bootable: &Bootable| {
+            let is_amd64 = bootable.kernel.architecture == Architecture::Amd64;
+            is_amd64 && bootable.accelerator == Accelerator::Tcg
+        };
+        let is_emulated = is_wall && found.values().any(is_emulated);
         let timestamp_khz = is_emulated.then(timestamp::frequency_khz).flatten();
         let consoles = places.consoles;
         let jobs = cpus();
@@ -178,6 +218,11 @@ impl Guests {
         Self { jobs, permits: Arc::new(Permits::new(jobs)), ..self }
     }
 
+    /// What the guests lack on this host, known before the first of them boots.
+    pub fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        self.kernels.values().filter_map(|bootable| bootable.shortfall.as_ref())
+    }
+
     /// How long a guest may take on the host to measure a cell of this length. By default, that
     /// is the time for a boot and a large multiple of the length, since an emulator is slow and
     /// a host may be busy.
@@ -187,15 +232,25 @@ impl Guests {
         self.limit.unwrap_or(BOOT + Duration::from(length).saturating_mul(SLOWNESS))
     }
 
+    /// The maximum number of machines of a turn in deterministic time, with the one that decides
+    /// between two.
+    pub const fn machines_max(&self) -> usize {
+        match self.proofs {
+            ..=PROOFS => PROOFS + 1,
+            proofs => proofs,
+        }
+    }
+
     /// The guest with the kernel parameter that it needs for its clock in wall time.
     ///
     /// A kernel of ours calibrates its time stamp counter against a single timer. On a busy host
     /// an emulated timer gives an arbitrary frequency, which would falsify all durations. The
     /// emulator passes the host's counter through, so its frequency is known.
-    fn with_clock_parameter(&self, guest: &Guest) -> Guest {
+    fn with_clock_parameter(&self, guest: &Guest, accelerator: Accelerator) -> Guest {
         let mut guest = guest.clone();
         let is_built = matches!(guest.kernel.source, KernelSource::Built(_));
-        if let Some(khz) = self.timestamp_khz.filter(|_| is_built && !guest.time.is_exact()) {
+        let is_emulated = accelerator == Accelerator::Tcg && !guest.time.is_exact();
+        if let Some(khz) = self.timestamp_khz.filter(|_| is_built && is_emulated) {
             guest.kernel.parameters.insert(0, timestamp_parameter(khz));
         }
         guest
@@ -217,10 +272,10 @@ impl Guests {
             .guest()
             .ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
         let bootable = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
-        let kernel = &bootable.kernel;
-        let Platform { emulator, accelerator, program_sha256, .. } =
+        let Bootable { kernel, accelerator, shortfall, .. } = bootable;
+        let Platform { emulator, program_sha256, .. } =
             self.platforms.get(&kernel.architecture).ok_or_else(|| unprepared(guest))?;
-        let parametrized = self.with_clock_parameter(guest);
+        let parametrized = self.with_clock_parameter(guest, *accelerator);
         let cpus = cpus();
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
@@ -266,6 +321,14 @@ impl Guests {
         let slots: Vec<Arc<Slot>> = (0..machines.min(self.jobs)).map(|_| Arc::default()).collect();
         let (sender, events) = sync_channel(QUEUE);
         let turn = Arc::new(turn);
+        // The machine that decides runs after all others, so their slots are free.
+        let decisive = (is_exact && machines == PROOFS).then(|| -> DecisiveBoot {
+            let (turn, slot) = (Arc::clone(&turn), Arc::clone(&slots[0]));
+            Box::new(move |events| {
+                // Whether the turn was ended meanwhile, its collector knows.
+                turn.run_one(machines, &slot, events);
+            })
+        });
         let mut threads: Vec<JoinHandle<()>> = slots
             .iter()
             .map(|slot| {
@@ -276,12 +339,14 @@ impl Guests {
         let collector = Collector::new(
             turn,
             slots.clone(),
-            Decoder::new(guest.clone(), account),
+            Decoder::new(guest.clone(), account)
+                .with_shortfall(shortfall.clone().filter(|_| !is_exact)),
             Limits {
                 time: self.limit(request.cell.length()),
                 output: output_limit(&request.cell, cpus),
             },
             self.consoles.join(console_name(request, guest)),
+            decisive,
             Box::new(listener),
         );
         threads.push(thread::spawn(move || collector.collect(&events)));

@@ -13,6 +13,7 @@ pub mod archive;
 mod collector;
 pub mod emulator;
 mod guests;
+mod kvm;
 pub mod machine;
 mod monitor;
 mod permits;
@@ -31,6 +32,7 @@ use tactus_model::kernel::Architecture;
 
 pub use emulator::Emulator;
 pub use guests::{BootedGuests, GuestPlaces, Guests};
+pub use kvm::KvmTrials;
 pub use program::{GuestProgram, ProgramProgress, ProgramSource, STATIC_TARGET, static_target};
 pub use transcript::prove;
 
@@ -50,6 +52,14 @@ pub enum GuestError {
         architecture: Architecture,
         /// The files that were searched.
         places: Vec<PathBuf>,
+    },
+    /// The file that a person named as the program that runs in guests is not one.
+    #[error("TACTUS_GUEST names {}: {reason}", .file.display())]
+    NotAProgram {
+        /// The file.
+        file: PathBuf,
+        /// The reason, in a sentence.
+        reason: &'static str,
     },
     /// The program that runs in guests cannot be built.
     #[error("cannot build the program that runs in guests for {architecture}: {reason}")]
@@ -87,6 +97,11 @@ impl GuestError {
                 Some(format!("sudo apt-get install {}", emulator::package(*architecture)))
             }
             Self::NoProgram { architecture, .. } => Some(program::setup(*architecture).to_owned()),
+            Self::NotAProgram { .. } => Some(
+                "unset TACTUS_GUEST, so that tactus uses its own program (`tactus lab setup` builds it), \
+                 or name a statically linked build of tactus-guest"
+                    .to_owned(),
+            ),
             Self::NotStatic(_) => Some(program::setup(Architecture::Amd64).to_owned()),
             Self::NotBuilt { hint, .. } => hint.clone(),
             Self::Kernel(error) => error.hint(),

@@ -56,7 +56,7 @@ impl GuestProgram {
     /// that contains `executable`, else in that of the source.
     ///
     /// # Errors
-    /// It is in none of these places, or it needs shared libraries.
+    /// It is in none of these places, it needs shared libraries, or the named file is not a build of it.
     pub fn find(
         executable: &Path,
         named: Option<OsString>,
@@ -64,13 +64,22 @@ impl GuestProgram {
     ) -> Result<Self, GuestError> {
         let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
         if let Some(named) = named {
+            let not_one = |reason| GuestError::NotAProgram { file: named.clone(), reason };
+            if !named.exists() {
+                return Err(not_one("there is no such file"));
+            }
             if !named.is_file() {
-                return Err(GuestError::NoProgram { architecture, places: vec![named] });
+                return Err(not_one("it is not a file"));
             }
             let program = Self::read(&named)?;
             // One variable names one file; guests of another architecture need another.
             if !is_for_another(&program.bytes, architecture) {
-                return program.require_static(named);
+                return match (is_static(&program.bytes), has_mark(&program.bytes)) {
+                    _ if !program.bytes.starts_with(ELF) => Err(not_one("it is not a program")),
+                    (false, _) => Err(not_one("it needs shared libraries, and a guest has none")),
+                    (true, false) => Err(not_one("it is not a build of tactus-guest")),
+                    (true, true) => Ok(program),
+                };
             }
         }
         if let Some(bytes) = embedded(architecture) {
@@ -125,6 +134,13 @@ const fn machine_of(architecture: Architecture) -> u16 {
         Architecture::Amd64 => 62,
         Architecture::Arm64 => 183,
     }
+}
+
+/// A message of the program that runs in guests, which marks its file.
+const MARK: &[u8] = b"tactus-guest: cannot ";
+
+fn has_mark(bytes: &[u8]) -> bool {
+    bytes.windows(MARK.len()).any(|part| part == MARK)
 }
 
 /// The beginning of a 64-bit ELF file.
@@ -185,15 +201,26 @@ mod tests {
         let find = |named: Option<OsString>, architecture| {
             GuestProgram::find(&executable, named, architecture)
         };
-        match find(Some(missing.clone().into()), AMD64) {
-            Err(GuestError::NoProgram { places, .. }) => assert_eq!(places, [missing]),
-            other => panic!("{other:?}"),
+        let error = |named: &Path| find(Some(named.into()), AMD64).unwrap_err().to_string();
+        assert!(error(&missing).ends_with("mine: there is no such file"), "{}", error(&missing));
+        let hint = find(Some(missing.clone().into()), AMD64).unwrap_err().hint().unwrap();
+        assert!(hint.contains("unset TACTUS_GUEST"), "{hint}");
+        assert!(error(folder.path()).ends_with("it is not a file"));
+        for (content, reason) in [
+            (b"#!/bin/sh".to_vec(), "it is not a program"),
+            (elf(&[3], AMD64), "it needs shared libraries, and a guest has none"),
+            (elf(&[1], AMD64), "it is not a build of tactus-guest"),
+        ] {
+            fs::write(&missing, content).unwrap();
+            assert!(error(&missing).ends_with(reason), "{}", error(&missing));
         }
+        fs::write(&missing, [elf(&[1], AMD64), MARK.to_vec()].concat()).unwrap();
+        assert_eq!(find(Some(missing.clone().into()), AMD64).unwrap().file, Some(missing));
         for named in [None, Some("".into())] {
             assert_eq!(find(named, AMD64).unwrap().file, Some(beside.clone()));
         }
         let arm64 = folder.path().join("arm64");
-        fs::write(&arm64, elf(&[1], Architecture::Arm64)).unwrap();
+        fs::write(&arm64, [elf(&[1], Architecture::Arm64), MARK.to_vec()].concat()).unwrap();
         let named = Some(OsString::from(&arm64));
         assert_eq!(find(named.clone(), AMD64).unwrap().file, Some(beside.clone()));
         assert_eq!(find(named, Architecture::Arm64).unwrap().file, Some(arm64));

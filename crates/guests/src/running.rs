@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use tactus_model::guest::REQUEST_FILE;
 use tactus_sys::owned_directory::OwnedDirectory;
 
-use crate::emulator::Emulator;
+use crate::emulator::{Emulator, signal_line};
 use crate::machine::{ARCHIVE_FILE, KERNEL_FILE};
 
 /// The prefix of the names of working directories.
@@ -47,12 +48,24 @@ impl Running {
         files: &MachineFiles<'_>,
         arguments: &[String],
     ) -> io::Result<Self> {
+        let kernel = fs::canonicalize(files.kernel).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot find {}: {error}", files.kernel.display()))
+        })?;
+        let directory = Self::files(&kernel, files)
+            .map_err(|error| in_temporary("write the files of the machine", &error))?;
+        let child = emulator.start(directory.path(), arguments).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start the emulator: {error}"))
+        })?;
+        Ok(Self { child, directory })
+    }
+
+    /// A working directory with the files of a machine.
+    fn files(kernel: &Path, files: &MachineFiles<'_>) -> io::Result<OwnedDirectory> {
         let directory = OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY)?;
-        symlink(fs::canonicalize(files.kernel)?, directory.path().join(KERNEL_FILE))?;
+        symlink(kernel, directory.path().join(KERNEL_FILE))?;
         fs::write(directory.path().join(ARCHIVE_FILE), files.archive)?;
         fs::write(directory.path().join(REQUEST_FILE), files.request)?;
-        let child = emulator.start(directory.path(), arguments)?;
-        Ok(Self { child, directory })
+        Ok(directory)
     }
 
     /// Its working directory.
@@ -115,17 +128,41 @@ impl Slot {
 
     /// Adds the exit status of the emulator to `error`, if it has ended.
     pub fn explain(&self, error: io::Error) -> io::Error {
-        // An emulator that closes its socket ends shortly after.
+        match self.status() {
+            Some(status) if status.signal().is_some() => killed(status),
+            Some(status) => io::Error::other(format!("{error}; the emulator ended with {status}")),
+            None => error,
+        }
+    }
+
+    /// The exit status of an emulator that has closed its output or its socket: it ends shortly
+    /// after.
+    fn status(&self) -> Option<ExitStatus> {
         const LOOKS: usize = 20;
         const BETWEEN: Duration = Duration::from_millis(10);
         for _ in 0..LOOKS {
             let ended = self.place().machine.as_mut().map(|machine| machine.child.try_wait());
             if let Some(Ok(Some(status))) = ended {
-                return io::Error::other(format!("{error}; the emulator ended with {status}"));
+                return Some(status);
             }
             thread::sleep(BETWEEN);
         }
-        error
+        None
+    }
+
+    /// Requires that no signal ended the emulator, which has closed its output. We end it only with
+    /// its turn.
+    ///
+    /// # Errors
+    /// A signal ended it.
+    pub fn check_alive_or_exited(&self) -> io::Result<()> {
+        match self.status() {
+            Some(status) if status.signal().is_some() => Err(killed(status)),
+            _ => match self.directory().and_then(|directory| signal_line(&directory)) {
+                Some(line) => Err(io::Error::other(format!("the emulator ended: {line}"))),
+                None => Ok(()),
+            },
+        }
     }
 
     /// The working directory of the machine, if there is one.
@@ -158,6 +195,26 @@ impl Slot {
     }
 }
 
+/// An error with files in the directory for temporary files, where the state of a machine takes
+/// about 100 MB.
+pub fn in_temporary(what: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!(
+        "cannot {what} in {}, which needs about 100 MB for each machine (TMPDIR chooses another \
+         directory): {error}",
+        std::env::temp_dir().display()
+    ))
+}
+
+/// The error of an emulator that a signal ended.
+fn killed(status: ExitStatus) -> io::Error {
+    const KILL: i32 = 9;
+    let why = match status.signal() {
+        Some(KILL) => " (the kernel kills programs when memory is short: use fewer --jobs)",
+        _ => "",
+    };
+    io::Error::other(format!("the emulator was ended by {status}{why}"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -175,13 +232,42 @@ mod tests {
         assert!(refused.is_err() && !stale.exists());
     }
 
-    #[test]
-    fn an_error_names_the_exit_status_of_the_emulator() {
+    /// A slot with a machine that runs this shell script.
+    fn slot(script: &str) -> Slot {
         let slot = Slot::default();
-        let child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let directory = OwnedDirectory::create(&std::env::temp_dir(), "tactus-test-").unwrap();
         slot.hold(Running { child, directory }).unwrap();
+        slot
+    }
+
+    #[test]
+    fn an_error_names_the_exit_status_of_the_emulator() {
+        let slot = slot("exit 3");
         let error = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
         assert!(error.contains("broken pipe") && error.contains("exit status: 3"), "{error}");
+        slot.check_alive_or_exited().unwrap();
+    }
+
+    #[test]
+    fn an_emulator_that_was_killed_is_an_error_with_its_signal() {
+        let error = slot("kill -KILL $$").check_alive_or_exited().unwrap_err().to_string();
+        assert!(error.contains("signal: 9 (SIGKILL)") && error.contains("--jobs"), "{error}");
+        let error = slot("kill -TERM $$").explain(io::ErrorKind::BrokenPipe.into()).to_string();
+        assert!(error.contains("signal: 15 (SIGTERM)"), "{error}");
+        // QEMU ends in order after some signals.
+        let slot = slot("exit 0");
+        let complaints = slot.directory().unwrap().join(crate::emulator::COMPLAINTS_FILE);
+        fs::write(complaints, "qemu: terminating on signal 15 from pid 7 (sh)\n").unwrap();
+        let error = slot.check_alive_or_exited().unwrap_err().to_string();
+        assert_eq!(error, "the emulator ended: terminating on signal 15 from pid 7 (sh)");
+    }
+
+    #[test]
+    fn files_that_cannot_be_written_are_an_error_with_their_directory() {
+        let error = in_temporary("save its state", &io::ErrorKind::StorageFull.into()).to_string();
+        assert!(error.contains("no storage space"), "{error}");
+        let directory = std::env::temp_dir().display().to_string();
+        assert!(error.contains(&directory) && error.contains("TMPDIR"), "{error}");
     }
 }

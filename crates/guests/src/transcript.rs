@@ -4,6 +4,7 @@ use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
 use tactus_model::message::Message;
+use tactus_model::result::Shortfall;
 use tactus_wire::{Input, parse};
 
 /// Decodes the output of a guest: first its facts, then the messages of its cell.
@@ -12,6 +13,8 @@ pub struct Decoder {
     guest: Guest,
     /// Without the facts, which arrive first.
     account: GuestAccount,
+    /// What the guest lacks on this host.
+    shortfall: Option<Shortfall>,
     has_facts: bool,
     is_over: bool,
 }
@@ -19,7 +22,13 @@ pub struct Decoder {
 impl Decoder {
     /// Begins with the known part of the guest's account.
     pub const fn new(guest: Guest, account: GuestAccount) -> Self {
-        Self { guest, account, has_facts: false, is_over: false }
+        Self { guest, account, shortfall: None, has_facts: false, is_over: false }
+    }
+
+    /// Adds what the guest lacks to its result.
+    #[must_use]
+    pub fn with_shortfall(self, shortfall: Option<Shortfall>) -> Self {
+        Self { shortfall, ..self }
     }
 
     /// Whether the last message has arrived.
@@ -81,6 +90,7 @@ impl Decoder {
         match parse(line.as_bytes()) {
             Ok(Message::Finished(mut measurement)) => {
                 measurement.guest = Some(Box::new(self.account.clone()));
+                measurement.shortfalls.extend(self.shortfall.clone());
                 Input::Message(Message::Finished(measurement))
             }
             read => read.into(),
@@ -144,10 +154,29 @@ pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
     if let Some(line) = differing.min() {
         return Err(line);
     }
-    let bytes = first.iter().map(|line| line.len() as u64 + 1).sum();
-    let runs = u32::try_from(transcripts.len()).unwrap_or(u32::MAX);
-    let sha256 = sha256(first.iter().flat_map(|line| [line.as_str(), "\n"]));
-    Ok(Proof { runs, bytes, sha256 })
+    Ok(proof_of(first, u32::try_from(transcripts.len()).unwrap_or(u32::MAX)))
+}
+
+/// The proof that so many machines sent these lines.
+fn proof_of(lines: &[String], runs: u32) -> Proof {
+    let bytes = lines.iter().map(|line| line.len() as u64 + 1).sum();
+    let sha256 = sha256(lines.iter().flat_map(|line| [line.as_str(), "\n"]));
+    Proof { runs, outvoted: 0, bytes, sha256 }
+}
+
+/// Decides by the last of three boots, after the outputs of the first two differed: an output counts
+/// if two boots had it.
+///
+/// Returns the number of a machine with that output, from 0, and the proof.
+///
+/// # Errors
+/// All differ; the number of the first differing line, counted from 1.
+pub fn decide(transcripts: &[Vec<String>]) -> Result<(usize, Proof), usize> {
+    let (last, others) = transcripts.split_last().ok_or(1_usize)?;
+    match others.iter().position(|other| other == last) {
+        Some(number) => Ok((number, Proof { outvoted: 1, ..proof_of(last, 2) })),
+        None => Err(prove(transcripts).err().unwrap_or(1)),
+    }
 }
 
 /// The machine that sent less than another, but nothing else: it ended too early.
@@ -295,6 +324,18 @@ mod tests {
         assert_eq!(prove(&["a", "a", "a\nb"]), Err(2));
         assert_eq!(prove(&["a\nb\nc", "a\nb", "b"]), Err(1));
         assert!(prove(&[]).is_err());
+    }
+
+    #[test]
+    fn the_output_of_two_of_three_boots_counts() {
+        let decide =
+            |texts: [&str; 3]| decide(&texts.iter().map(|text| lines(text)).collect::<Vec<_>>());
+        let equal = prove(&[lines("a\nb"), lines("a\nb")]).unwrap();
+        let outvoted = Proof { outvoted: 1, ..equal };
+        assert_eq!(decide(["a\nb", "a\nc", "a\nb"]), Ok((0, outvoted.clone())));
+        assert_eq!(decide(["a\nc", "a\nb", "a\nb"]), Ok((1, outvoted)));
+        assert_eq!(decide(["a\nb", "a\nc", "a\nd"]), Err(2));
+        assert_eq!(decide(["a\nb", "a\nc", "a\nb\nc"]), Err(2));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
 use crate::emulator::Emulator;
 use crate::monitor::Monitor;
 use crate::permits::Permits;
-use crate::running::{MachineFiles, Running, Slot};
+use crate::running::{MachineFiles, Running, Slot, in_temporary};
 use crate::saved::{BootedMachine, Booting, Claim, MachineName, SavedMachines};
 
 /// The inputs of the machines of one turn.
@@ -55,18 +55,21 @@ impl GuestTurn {
     pub fn run(&self, slot: &Slot, events: &SyncSender<MachineEvent>) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.machines {
-                return;
-            }
-            let event = match self.run_machine(number, slot, events) {
-                Ok(()) => MachineEvent::End(number),
-                Err(error) => MachineEvent::Fault(number, error.to_string()),
-            };
-            // The collector is gone if the turn was ended.
-            if events.send(event).is_err() {
+            if number >= self.machines || !self.run_one(number, slot, events) {
                 return;
             }
         }
+    }
+
+    /// Runs the machine with this number in `slot`, which may be one more than the turn has; false
+    /// if the turn was ended.
+    pub fn run_one(&self, number: usize, slot: &Slot, events: &SyncSender<MachineEvent>) -> bool {
+        let event = match self.run_machine(number, slot, events) {
+            Ok(()) => MachineEvent::End(number),
+            Err(error) => MachineEvent::Fault(number, error.to_string()),
+        };
+        // The collector is gone if the turn was ended.
+        events.send(event).is_ok()
     }
 
     fn run_machine(
@@ -97,7 +100,7 @@ impl GuestTurn {
                 self.start(slot, &self.request, &self.arguments_to_restore)?;
             Monitor::connect(&directory, || slot.is_running())
                 .and_then(|mut monitor| monitor.restore(&booted.state))
-                .map_err(|error| in_temporary("restore", &slot.explain(error)))?;
+                .map_err(|error| in_temporary("restore its state", &slot.explain(error)))?;
             output
         } else {
             self.start(slot, &self.request, &self.arguments)?.0
@@ -106,7 +109,7 @@ impl GuestTurn {
         loop {
             let line = match lines.read_line() {
                 Ok(line) => line,
-                Err(error) if error.is_end() => return Ok(()),
+                Err(error) if error.is_end() => return slot.check_alive_or_exited(),
                 Err(error) => return Err(error.into()),
             };
             // The collector is gone if the turn was ended.
@@ -136,17 +139,18 @@ impl GuestTurn {
     /// explains.
     fn boot(&self, slot: &Slot, booting: Booting<'_>) -> io::Result<Option<Arc<BootedMachine>>> {
         let (output, directory) = self.start(slot, NO_REQUEST, &self.arguments)?;
-        let mut booted = BootedMachine::new()?;
+        let mut booted =
+            BootedMachine::new().map_err(|error| in_temporary("save its state", &error))?;
         let paused = Monitor::connect(&directory, || slot.is_running())
             .and_then(|mut monitor| monitor.wait_for_pause().map(|()| monitor));
         match paused {
             Ok(mut monitor) => {
                 monitor
                     .save(&booted.state)
-                    .map_err(|error| in_temporary("save", &slot.explain(error)))?;
+                    .map_err(|error| in_temporary("save its state", &slot.explain(error)))?;
             }
             Err(_) if matches!(lines_of(output).read_line(), Err(WireError::Closed)) => {
-                return Ok(None);
+                return slot.check_alive_or_exited().map(|()| None);
             }
             Err(_) => return Err(io::Error::other(STALE_PROGRAM)),
         }
@@ -166,15 +170,6 @@ impl GuestTurn {
 /// The lines that a machine sends, from its emulator's output.
 fn lines_of(output: ChildStdout) -> MessageReader<BufReader<ChildStdout>> {
     MessageReader::new(BufReader::new(output), MESSAGE_LIMIT)
-}
-
-/// An error in writing or reading the state of a machine, which takes about 100 MB.
-fn in_temporary(what: &str, error: &io::Error) -> io::Error {
-    io::Error::other(format!(
-        "cannot {what} its state in {}, which needs about 100 MB for each machine (TMPDIR chooses \
-         another directory): {error}",
-        std::env::temp_dir().display()
-    ))
 }
 
 /// The reason if a guest sends messages before it was stopped.

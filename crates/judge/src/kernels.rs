@@ -34,6 +34,7 @@ pub use figure::{Figure, Kind};
 
 use crate::compare::adjusted;
 use crate::gate::{GateReport, Judgement, Outcome};
+use crate::verdict::needed_third_boot;
 
 /// The definition of a difference, and which differences a gate refuses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,6 +168,15 @@ impl FigureComparison {
         let (from, to) = (self.baseline.median, self.kernel.median);
         (from != 0.0).then(|| to / from - 1.0)
     }
+
+    /// The verdict in words. Figures that differ within the allowance are not called the same.
+    pub fn words(&self) -> &'static str {
+        let (from, to) = (&self.baseline, &self.kernel);
+        match self.verdict {
+            Verdict::Same if !from.are_equal(to, 0.0) => "within the allowance",
+            verdict => verdict.words(),
+        }
+    }
 }
 
 /// A cell under both kernels.
@@ -199,6 +209,10 @@ pub struct KernelComparison {
     pub allowance: Allowance,
     /// The probability of any false alarm among all comparisons.
     pub false_alarms: f64,
+    /// How many turns needed a third boot, because the outputs of the first two differed.
+    pub third_boots: u64,
+    /// Why only paths were compared although tails were wanted, if so.
+    pub tails_left_out: Option<String>,
     /// The cells in the order of the plan.
     pub cells: Vec<CellComparison>,
 }
@@ -270,7 +284,16 @@ fn can_decide(baseline: usize, kernel: usize, figures: usize, false_alarms: f64)
     ranks::least_chance(baseline, kernel) * figures as f64 <= false_alarms
 }
 
-/// Compares the kernels of a run with a plan by [`plan`].
+/// Why a gate with these options compares only the paths of a plan by [`plan`]: its seeds suffice
+/// for these, but not for tails too. `None` if it compares all, or cannot decide at all.
+fn tails_left_out(plan: &Plan, options: &GateOptions) -> Option<TooFewSeeds> {
+    let paths = GateOptions { paths_only: true, ..*options };
+    let few = check_seeds(plan, options).err()?;
+    check_seeds(plan, &paths).is_ok().then_some(few)
+}
+
+/// Compares the kernels of a run with a plan by [`plan`]. If its seeds suffice for paths but not for
+/// tails, tails are left out.
 ///
 /// # Errors
 /// The run has another kind of plan.
@@ -282,6 +305,8 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
     let (GuestTime::Exact(speed), GuestTime::Exact(_)) = (from.time, to.time) else {
         return Err(NotAGate::NotExact(id()));
     };
+    let left_out = tails_left_out(plan, options);
+    let options = &GateOptions { paths_only: options.paths_only || left_out.is_some(), ..*options };
     let figures = |cell: usize| figures(run, [cell, cell + before.len()], speed, options);
     let mut cells: Vec<CellComparison> = labels(before)
         .into_iter()
@@ -301,6 +326,9 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
         seed: plan.seed,
         allowance: options.allowance,
         false_alarms: options.false_alarms,
+        third_boots: run.measurements.iter().filter(|found| needed_third_boot(found)).count()
+            as u64,
+        tails_left_out: left_out.map(|few| format!("tails were left out: {few}")),
         cells,
     })
 }
@@ -456,8 +484,21 @@ impl KernelComparison {
         GateReport {
             run: self.run.clone(),
             judgements: self.judgements(options),
-            notes: Vec::new(),
+            notes: self.notes(),
         }
+    }
+
+    /// What else is known about the comparison, in sentences: tails that were left out, and turns that
+    /// needed a third boot.
+    pub fn notes(&self) -> Vec<String> {
+        let boots = (self.third_boots > 0).then(|| {
+            format!(
+                "{} needed a third boot, since the outputs of two boots differed; two equal outputs \
+                 count",
+                format::counted(self.third_boots, "turn")
+            )
+        });
+        self.tails_left_out.clone().into_iter().chain(boots).collect()
     }
 
     fn judgements(&self, options: &GateOptions) -> Vec<Judgement> {
@@ -502,7 +543,7 @@ const fn outcome(verdict: Verdict, options: &GateOptions) -> Outcome {
 
 /// A comparison in one line: `3 504 → 3 921 instructions (+11.9 %): greater, 10 seeds, p < 0.001`.
 fn found(figure: &FigureComparison) -> String {
-    let FigureComparison { baseline, kernel, adjusted_chance, verdict, .. } = figure;
+    let FigureComparison { baseline, kernel, adjusted_chance, .. } = figure;
     let unit = if figure.figure.is_in_instructions() { "instructions" } else { "times" };
     let change = figure.change().map(|change| format!(" ({})", format::signed_percent(change)));
     format!(
@@ -510,7 +551,7 @@ fn found(figure: &FigureComparison) -> String {
         format::count(baseline.median.round() as u64),
         format::count(kernel.median.round() as u64),
         change.unwrap_or_default(),
-        verdict.words(),
+        figure.words(),
         kernel.count,
         chance_in_words(*adjusted_chance)
     )

@@ -24,7 +24,7 @@ use std::fmt;
 use serde::Serialize;
 use tactus_model::run::Run;
 
-pub(crate) use guest::is_exact;
+pub(crate) use guest::{is_exact, needed_third_boot};
 
 pub use changed::{ChangedFact, changed_facts, other_machine};
 pub use met::shortfalls;

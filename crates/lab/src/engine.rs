@@ -197,9 +197,9 @@ impl<'a> Engine<'a> {
                     self.store.save_traced(run, &measurement, &samples, &traced_data)?;
                     listener(Event::TurnFinished { label, measurement: &measurement });
                 }
-                Outcome::Failed(failure) => {
+                Outcome::Failed { failure, by_host } => {
                     self.store.save_failure(run, &failure)?;
-                    listener(Event::TurnFailed { label, failure: &failure });
+                    listener(Event::TurnFailed { label, failure: &failure, by_host });
                 }
                 Outcome::Stopped => return Ok(ControlFlow::Break(())),
             }

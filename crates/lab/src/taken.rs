@@ -63,7 +63,7 @@ impl Taken {
             Message::Task(_) => permit(self.tasks.len() < self.tasks_max, || {
                 format!("results of more than {} tasks", self.tasks_max)
             }),
-            Message::Finished(_) | Message::Failed { .. } => Ok(()),
+            Message::Finished(_) | Message::Failed { .. } | Message::HostFault { .. } => Ok(()),
         }
     }
 }

@@ -30,7 +30,11 @@ pub(crate) struct Begun<'p> {
 /// The outcome of a turn.
 pub(crate) enum Outcome {
     Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, TracedData),
-    Failed(Failure),
+    Failed {
+        failure: Failure,
+        /// Whether the host of a guest failed, and not what was measured.
+        by_host: bool,
+    },
     Stopped,
 }
 
@@ -121,7 +125,12 @@ impl Listening<'_> {
                     return Last::Outcome(Outcome::Finished(measurement, samples, traced_data));
                 }
                 Message::Failed { reason, hint } => {
-                    return Last::Outcome(Outcome::Failed(Failure { turn, reason, hint }));
+                    let failure = Failure { turn, reason, hint };
+                    return Last::Outcome(Outcome::Failed { failure, by_host: false });
+                }
+                Message::HostFault { reason, hint } => {
+                    let failure = Failure { turn, reason, hint };
+                    return Last::Outcome(Outcome::Failed { failure, by_host: true });
                 }
             }
         }
@@ -129,7 +138,7 @@ impl Listening<'_> {
 }
 
 fn failed(turn: Turn, reason: String) -> Outcome {
-    Outcome::Failed(Failure { turn, reason, hint: None })
+    Outcome::Failed { failure: Failure { turn, reason, hint: None }, by_host: false }
 }
 
 fn hung(cell: &Cell) -> String {

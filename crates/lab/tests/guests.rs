@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tactus_guests::{GuestError, GuestPlaces, Guests};
@@ -116,6 +117,7 @@ impl Laboratory {
             program: deviations.program.clone(),
             search_path: std::env::var_os("PATH").unwrap_or_default(),
             consoles: self.consoles(),
+            kvm_trials: Arc::default(),
         };
         let wanted = plan.cells.iter().filter_map(|cell| cell.target.guest());
         let guests = Guests::prepare(places, &self.kernels, deviations.limit, wanted)?;
@@ -224,6 +226,8 @@ fn check_panic(time: &str) {
     // An empty ELF file: static, but not executable.
     let mut program = vec![0; 64];
     program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    // What marks a build of it.
+    program.extend_from_slice(b"tactus-guest: cannot ");
     let file = laboratory.folder.path().join("program");
     fs::write(&file, program).unwrap();
     let plan = laboratory.plan(time, "");

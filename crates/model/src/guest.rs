@@ -183,12 +183,21 @@ pub struct GuestAccount {
 /// The proof that a run repeats: its output was the same after another boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// How many times the guest was booted.
+    /// How many separately booted machines had this output.
     pub runs: u32,
+    /// How many other machines had another output and were outvoted; at most one, beside two equal
+    /// ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outvoted: u32,
     /// The size of each output in bytes.
     pub bytes: u64,
     /// The SHA-256 digest of the output.
     pub sha256: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The limits of exact time, for readers who do not know emulators.

@@ -67,4 +67,13 @@ pub enum Message {
         /// What to do about it, if known.
         hint: Option<String>,
     },
+    /// The host of a guest failed the turn, e.g. by a full disk: the last message. No measuring
+    /// process sends it.
+    #[serde(skip)]
+    HostFault {
+        /// What happened, in a sentence.
+        reason: String,
+        /// What to do about it, if known.
+        hint: Option<String>,
+    },
 }

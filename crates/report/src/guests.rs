@@ -132,6 +132,12 @@ fn rows(first: &GuestAccount, all: &[&GuestAccount]) -> Vec<(&'static str, Strin
         (proved, all) if proved == all => "every result, byte for byte".to_owned(),
         (proved, all) => format!("{proved} of {all} results"),
     };
+    let has_third =
+        |account: &&&GuestAccount| account.proof.as_ref().is_some_and(|proof| proof.outvoted > 0);
+    let repeats = match all.iter().filter(has_third).count() {
+        0 => repeats,
+        decided => format!("{repeats}; {decided} by a third boot"),
+    };
     vec![
         ("release", known(&kernel.release)),
         ("version", known(&kernel.version)),
@@ -203,7 +209,7 @@ mod tests {
         for found in &mut run.measurements {
             let kernel = format!("k{}", found.turn.cell);
             found.guest = Some(Box::new(GuestAccount {
-                proof: Some(Proof { runs: 2, bytes: 5, sha256: "s".to_owned() }),
+                proof: Some(Proof { runs: 2, outvoted: 0, bytes: 5, sha256: "s".to_owned() }),
                 ..fixture::guest(&kernel, found.turn.round + 1, facts.clone())
             }));
         }
@@ -233,6 +239,21 @@ mod tests {
         assert_eq!(exact_digest(&run), None);
         run.measurements.clear();
         assert_eq!(exact_digest(&run), None);
+    }
+
+    #[test]
+    fn turns_that_needed_a_third_boot_are_counted() {
+        let mut run = run();
+        assert!(!in_a_line(&guests(&run)[0]).contains("third boot"));
+        for found in run.measurements.iter_mut().filter(|found| found.turn.cell == 0) {
+            found.guest.as_mut().unwrap().proof.as_mut().unwrap().outvoted = 1;
+        }
+        let line = in_a_line(&guests(&run)[0]);
+        assert!(line.contains("repeats every result, byte for byte; 2 by a third boot"), "{line}");
+        let details = crate::run_details(&run, &[], &crate::TableOptions::default());
+        assert!(details.contains("2 of 4 turns needed a third boot"), "{details}");
+        let page = crate::page(std::slice::from_ref(&run)).unwrap();
+        assert!(page.contains("2 of 4 turns needed a third boot"));
     }
 
     #[test]

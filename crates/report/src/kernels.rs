@@ -57,13 +57,11 @@ pub(crate) struct GateView {
 
 impl GateView {
     /// The verdict on a run of two kernels in deterministic time, by the default demands; `None` for other
-    /// runs. If the seeds do not suffice for all figures, only paths are compared.
+    /// runs, and if the seeds do not even suffice for paths.
     pub(crate) fn of(run: &Run) -> Option<Self> {
-        let all = GateOptions::default();
-        let paths = GateOptions { paths_only: true, ..all };
-        let options = [all, paths]
-            .into_iter()
-            .find(|options| check_seeds(&run.header.plan, options).is_ok())?;
+        let options = GateOptions::default();
+        let paths = GateOptions { paths_only: true, ..options };
+        check_seeds(&run.header.plan, &paths).ok()?;
         let comparison = compare(run, &options).ok()?;
         let mut conclusion = conclusion(&comparison, &options).into_iter();
         let decision = conclusion.next()?;
@@ -154,9 +152,9 @@ fn change(figure: &FigureComparison) -> String {
 }
 
 fn verdict(figure: &FigureComparison) -> String {
-    let words = match (figure.verdict, figure.kind) {
-        (Verdict::Greater | Verdict::Less, _) => figure.verdict.words().to_uppercase(),
-        _ => figure.verdict.words().to_owned(),
+    let words = match figure.verdict {
+        Verdict::Greater | Verdict::Less => figure.words().to_uppercase(),
+        _ => figure.words().to_owned(),
     };
     match figure.verdict {
         Verdict::Same => format!("{words}, in every seed"),
@@ -200,10 +198,12 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
         format::counted(rows(comparison).len() as u64, "figure"),
         comparison.false_alarms * 100.0
     );
-    if !rows(comparison).iter().any(|row| row.figure.kind == Kind::Tail) {
+    let is_tail = |row: &Row<'_>| row.figure.kind == Kind::Tail;
+    if comparison.tails_left_out.is_none() && !rows(comparison).iter().any(is_tail) {
         rule.push_str(" Tails were not compared.");
     }
     words.push(rule);
+    words.extend(comparison.notes().iter().map(|note| format!("Note: {note}.")));
     words
 }
 
@@ -262,6 +262,8 @@ mod tests {
             seed: 7,
             allowance: Allowance::DEFAULT,
             false_alarms: 0.01,
+            third_boots: 0,
+            tails_left_out: None,
             cells: vec![
                 cell(
                     "idle",
@@ -308,6 +310,27 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }
+    }
+
+    #[test]
+    fn notes_of_a_gate_follow_its_conclusion() {
+        let mut gate = comparison();
+        gate.third_boots = 3;
+        gate.tails_left_out = Some("tails were left out: too few seeds".to_owned());
+        let width = TableOptions::of_width(200);
+        let text = kernel_gate_text(&gate, &GateOptions::default(), &width);
+        assert!(text.contains("Note: tails were left out: too few seeds."), "{text}");
+        assert!(text.contains("Note: 3 turns needed a third boot, since"), "{text}");
+    }
+
+    #[test]
+    fn figures_within_the_allowance_are_not_called_the_same() {
+        let near = [seeds(386.0, 386.0, 387.0), seeds(388.0, 388.0, 388.0)];
+        let near = figure(Figure::ShortestWakeup, near, 1.0, Verdict::Same);
+        assert_eq!(verdict(&near), "within the allowance, in every seed");
+        let equal =
+            figure(Figure::ShortestWakeup, [seeds(386.0, 386.0, 386.0); 2], 1.0, Verdict::Same);
+        assert_eq!(verdict(&equal), "the same, in every seed");
     }
 
     #[test]

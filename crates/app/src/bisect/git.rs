@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde::Serialize;
+use tactus_model::format::shell_word;
 
 use crate::{Error, ErrorKind, Result};
 
@@ -21,6 +22,11 @@ impl Commit {
     /// The beginning of its name, for people and file names.
     pub fn short(&self) -> &str {
         &self.id[..self.id.len().min(12)]
+    }
+
+    /// The commit for people: the beginning of its name, and its subject.
+    pub fn named(&self) -> String {
+        format!("{} \"{}\"", self.short(), self.subject)
     }
 }
 
@@ -78,10 +84,16 @@ impl Repository {
     }
 
     /// Removes a worktree with everything in it.
-    pub(super) fn remove(&self, worktree: &Worktree) -> Result<()> {
-        let directory = worktree.directory().as_os_str();
+    pub(super) fn remove(&self, worktree: &Path) -> Result<()> {
         let remove = ["worktree", "remove", "--force"].map(OsStr::new);
-        self.git(remove.into_iter().chain([directory])).map(drop)
+        self.git(remove.into_iter().chain([worktree.as_os_str()])).map(drop)
+    }
+
+    /// The command that removes a worktree, for a shell.
+    pub(super) fn removal(&self, worktree: &Path) -> String {
+        let word = |path: &Path| shell_word(&path.to_string_lossy());
+        let (here, there) = (word(&self.directory), word(worktree));
+        format!("git -C {here} worktree remove --force {there}")
     }
 
     /// The output of git.

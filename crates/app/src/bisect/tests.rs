@@ -1,5 +1,6 @@
 //! Bisections of a small tree whose kernel is a text, judged by its content.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +13,7 @@ use super::*;
 /// makes an image that only has the header of a kernel, and that line.
 struct Repo {
     folder: tempfile::TempDir,
+    events: RefCell<Vec<String>>,
 }
 
 /// What the tree contains besides `speed`.
@@ -25,7 +27,7 @@ echo x >> "$BISECT_TEST_BUILDS"
 impl Repo {
     /// Makes the commits in this order.
     fn of(speeds: &[&str]) -> Self {
-        let repo = Self { folder: tempfile::tempdir().unwrap() };
+        let repo = Self { folder: tempfile::tempdir().unwrap(), events: RefCell::default() };
         repo.git(&["init", "--quiet"]);
         for (number, speed) in speeds.iter().enumerate() {
             fs::write(repo.path().join("build.sh"), BUILD).unwrap();
@@ -107,7 +109,23 @@ impl Repo {
                 }
             })
         };
-        bisect(&self.question(good, bad), &mut attempt, &mut |_| ())
+        let mut events = self.events.borrow_mut();
+        bisect(&self.question(good, bad), &mut attempt, &mut |event| {
+            events.push(serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned());
+        })
+    }
+
+    /// The name of the last event.
+    fn last_event(&self) -> String {
+        self.events.borrow().last().unwrap().clone()
+    }
+
+    /// The directories that a bisection left, besides its verdicts.
+    fn left(&self) -> Vec<String> {
+        let all = fs::read_dir(self.folder.path().join("bisects")).unwrap();
+        let all = all.flat_map(|entry| fs::read_dir(entry.unwrap().path()).unwrap());
+        let directories = all.map(Result::unwrap).filter(|entry| entry.path().is_dir());
+        directories.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 
     fn subjects(bisected: &Bisected) -> Vec<&str> {
@@ -133,9 +151,7 @@ fn the_first_bad_of_eight_commits_is_found_and_the_tree_is_not_touched() {
     let built = fs::read(repo.builds()).unwrap().len();
     assert_eq!(repo.bisect("c0", "c8", None).unwrap(), found);
     assert_eq!(fs::read(repo.builds()).unwrap().len(), built);
-    let left = fs::read_dir(repo.folder.path().join("bisects")).unwrap().next().unwrap();
-    let left = fs::read_dir(left.unwrap().path()).unwrap().map(|entry| entry.unwrap().path());
-    assert!(left.into_iter().all(|path| path.is_file()));
+    assert_eq!((repo.left(), repo.last_event().as_str()), (Vec::new(), "removed"));
 }
 
 #[test]
@@ -144,6 +160,8 @@ fn an_interrupted_bisection_continues_after_its_last_verdict() {
     for stop in [2, 2] {
         let error = repo.bisect("c0", "HEAD", Some(stop)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted);
+        assert_eq!(repo.last_event(), "kept");
+        assert!(repo.left().contains(&"tree".to_owned()), "{:?}", repo.left());
     }
     // Each of the two commands tried one commit.
     assert_eq!(fs::read(repo.builds()).unwrap(), b"x\nx\n");
@@ -169,6 +187,7 @@ fn without_a_bad_commit_there_is_nothing_to_search() {
     let error = |good, bad| repo.bisect(good, bad, None).unwrap_err();
     assert!(error("c0", "c1").to_string().contains("passes the bad commit"));
     assert!(error("c0", "c2").to_string().contains("cannot be judged"));
+    assert_eq!((repo.left(), repo.last_event().as_str()), (Vec::new(), "removed"));
     assert!(error("c1", "c0").to_string().contains("does not precede"));
     assert!(error("c1", "c1").to_string().contains("does not precede"));
     assert!(error("c7", "c1").to_string().contains("no commit `c7`"));

@@ -1,21 +1,26 @@
 //! Building the kernel of a commit, and comparing it with that of the good commit.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tactus_judge::kernels::{Decision, GateOptions};
 use tactus_kernels::{BuildError, KernelError, Recipe, Tree};
+use tactus_lab::event::Event;
+use tactus_lab::target::Stopper;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::kernel::GuestKernel;
-use tactus_model::run::Run;
+use tactus_model::result::Shortfall;
+use tactus_model::run::{Run, RunId};
 use tactus_model::time::Nanos;
 use tactus_store::Store;
 
 use super::git::{Commit, Worktree};
 use super::{Trial, Verdict};
 use crate::error::OrError;
-use crate::kernel_gate::{self, KernelGate};
+use crate::kernel_gate::{self, Conduct, KernelGate};
 use crate::measure::{GuestSettings, Listener};
+use crate::places::BuildListener;
 use crate::{Error, ErrorKind, Places, Result};
 
 /// How kernels are built and compared.
@@ -112,9 +117,15 @@ impl GateTrial<'_> {
         };
         let plan = self.settings.plan(&image, &good_image)?;
         kernel_gate::check_baseline(self.places, &plan, &*self.listener)?;
-        let settings = GuestSettings { limit: self.settings.limit, ..GuestSettings::default() };
-        let run =
-            kernel_gate::measure(self.places, self.store, &plan, &settings, &mut *self.listener);
+        let begun = BegunRun::of(commit, directory);
+        let conduct = Conduct {
+            guests: GuestSettings { limit: self.settings.limit, ..GuestSettings::default() },
+            interrupted: begun.read(),
+            again: &|_| "the same command, which measures the remaining turns only".to_owned(),
+            on_run: &|run| begun.write(run),
+        };
+        let mut listener = Named::new(&mut *self.listener, commit, &image, &good_image);
+        let run = kernel_gate::measure(self.places, self.store, &plan, &conduct, &mut listener);
         // As for `tactus lab gate --bisect`: what is not available after the baseline is this kernel.
         let run = match run {
             Ok(run) => run,
@@ -188,6 +199,85 @@ impl GateTrial<'_> {
     }
 }
 
+/// The file with the name of the run that compares a commit, which an interrupted command leaves.
+struct BegunRun(PathBuf);
+
+impl BegunRun {
+    fn of(commit: &Commit, directory: &Path) -> Self {
+        Self(directory.join("runs").join(commit.short()))
+    }
+
+    fn read(&self) -> Option<RunId> {
+        let name = fs::read_to_string(&self.0).ok()?;
+        Some(RunId::new(name.trim()))
+    }
+
+    /// Without the file, a later command measures the commit from the start.
+    fn write(&self, run: &RunId) {
+        let written = self.0.parent().map_or(Ok(()), fs::create_dir_all);
+        let _ = written.and_then(|()| fs::write(&self.0, format!("{run}\n")));
+    }
+}
+
+/// Names the kernels in events as commits: the paths of their images say little.
+struct Named<'l> {
+    listener: &'l mut dyn Listener,
+    /// Paths, and what is written in their place.
+    names: [(String, String); 2],
+}
+
+impl<'l> Named<'l> {
+    fn new(
+        listener: &'l mut dyn Listener,
+        commit: &Commit,
+        image: &Path,
+        good_image: &Path,
+    ) -> Self {
+        let path = |image: &Path| image.display().to_string();
+        let names =
+            [(path(image), commit.named()), (path(good_image), "the good commit".to_owned())];
+        Self { listener, names }
+    }
+
+    fn name(&self, label: &str) -> String {
+        self.names.iter().fold(label.to_owned(), |label, (path, name)| label.replace(path, name))
+    }
+}
+
+impl Listener for Named<'_> {
+    fn begins(&mut self, stopper: &Stopper) -> io::Result<()> {
+        self.listener.begins(stopper)
+    }
+
+    fn on_event(&mut self, event: &Event<'_>) {
+        let name;
+        let names: Vec<String>;
+        let mut event = event.clone();
+        match &mut event {
+            Event::TurnStarted { label, .. }
+            | Event::TurnFinished { label, .. }
+            | Event::TurnFailed { label, .. } => {
+                name = self.name(label);
+                *label = &name;
+            }
+            Event::RunStarted { labels, .. } | Event::RoundsTaken { labels, .. } => {
+                names = labels.iter().map(|label| self.name(label)).collect();
+                *labels = &names;
+            }
+            _ => {}
+        }
+        self.listener.on_event(&event);
+    }
+
+    fn lacks(&self, shortfall: &Shortfall) {
+        self.listener.lacks(shortfall);
+    }
+
+    fn building(&self) -> BuildListener {
+        self.listener.building()
+    }
+}
+
 /// Whether a build failed for a reason that other commits need not have.
 const fn is_of_sources(error: &KernelError) -> bool {
     matches!(
@@ -195,4 +285,55 @@ const fn is_of_sources(error: &KernelError) -> bool {
         KernelError::NotAKernel(_)
             | KernelError::Build(BuildError::Failed { .. } | BuildError::Refused { .. })
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_of_an_interrupted_gate_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let commit = Commit { id: "0123456789abcdef".to_owned(), subject: "sched: x".to_owned() };
+        let begun = || BegunRun::of(&commit, folder.path());
+        assert_eq!(begun().read(), None);
+        begun().write(&RunId::new("gate-20261121-220000"));
+        assert_eq!(begun().read(), Some(RunId::new("gate-20261121-220000")));
+    }
+
+    /// Collects the labels of events.
+    struct Labels(Vec<String>);
+
+    impl Listener for Labels {
+        fn begins(&mut self, _: &Stopper) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn on_event(&mut self, event: &Event<'_>) {
+            if let Event::TurnFailed { label, .. } = event {
+                self.0.push((*label).to_owned());
+            }
+        }
+
+        fn building(&self) -> BuildListener {
+            Box::new(|_| ())
+        }
+    }
+
+    #[test]
+    fn progress_names_commits_and_not_the_paths_of_images() {
+        let commit = Commit { id: "0123456789abcdef".to_owned(), subject: "sched: x".to_owned() };
+        let mut labels = Labels(Vec::new());
+        let (image, good) = (Path::new("/cache/0123456789ab"), Path::new("/cache/abcdef012345"));
+        let mut named = Named::new(&mut labels, &commit, image, good);
+        let turn = tactus_model::experiment::Turn { round: 0, cell: 0 };
+        let failure = tactus_model::result::Failure { turn, reason: String::new(), hint: None };
+        for label in ["/cache/0123456789ab (syscall)", "/cache/abcdef012345:quirk (idle)"] {
+            named.on_event(&Event::TurnFailed { label, failure: &failure, by_host: false });
+        }
+        assert_eq!(
+            labels.0,
+            ["0123456789ab \"sched: x\" (syscall)", "the good commit:quirk (idle)"]
+        );
+    }
 }

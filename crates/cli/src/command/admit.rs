@@ -10,7 +10,7 @@ use tactus_admission::{Admission, Plan};
 use tactus_app::{admit, files};
 use tactus_report::{admission_page, admission_text};
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::terminal::{stdout, table_options};
 
@@ -62,11 +62,11 @@ pub(crate) fn run(arguments: &AdmitArguments) -> CommandResult {
     if let Some(path) = &arguments.page {
         files::write(path, admission_page(&plan, &admission, &room)?)?;
     }
-    if arguments.json {
-        write_line(&Answer { plan: &plan, admission: &admission, room: &room })?;
+    for_any_reader(if arguments.json {
+        write_line(&Answer { plan: &plan, admission: &admission, room: &room })
     } else {
-        write!(stdout(), "{}", admission_text(&plan, &admission, &room, &table_options()))?;
-    }
+        write!(stdout(), "{}", admission_text(&plan, &admission, &room, &table_options()))
+    })?;
     match admission.admitted {
         true => Ok(()),
         false => Err(CommandError::not_met("the plan is not admitted")),

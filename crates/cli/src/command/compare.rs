@@ -11,7 +11,7 @@ use tactus_judge::compare::CompareOptions;
 use tactus_model::address::Address;
 use tactus_report::{comparison_file, comparison_page, comparison_text};
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
 use crate::table_form_options::TableFormOptions;
@@ -63,14 +63,14 @@ pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResul
     if let Some(path) = &arguments.page {
         files::write(path, comparison_page(&comparison, a.run(), b.run())?)?;
     }
-    if arguments.json {
-        write_line(&comparison)?;
+    for_any_reader(if arguments.json {
+        write_line(&comparison)
     } else if let Some(form) = arguments.table.form() {
-        write!(stdout(), "{}", comparison_file(&comparison, form))?;
+        write!(stdout(), "{}", comparison_file(&comparison, form))
     } else {
         let text = comparison_text(&comparison, a.run(), b.run(), &table_options());
-        write!(stdout(), "{text}")?;
-    }
+        write!(stdout(), "{text}")
+    })?;
     if arguments.fail_on_worse && comparison.any_worse() {
         return Err(CommandError::not_met("B is worse than A"));
     }

@@ -18,7 +18,7 @@ use tactus_stats::costs::{CostRow, OverSizes, RunCosts};
 use tactus_stats::interrupt_cost::InterruptCost;
 use tactus_stats::modes::Modes;
 
-use crate::error::CommandResult;
+use crate::error::{CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::listener::EventOptions;
 use crate::setting_options::SettingOptions;
@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &CostsArguments, places: &Places) -> CommandResult 
     let mut store = places.open_store()?;
     let mut listener = arguments.events.listener();
     let done = new_run(places, &mut store, &plan, &GuestSettings::default(), &mut listener)?;
-    listener.end()?;
+    for_any_reader(listener.end())?;
     let subject = Subject::stored(&store, &done.run)?;
     conclude(&subject, arguments)?;
     Ok(require_end(subject.run())?)
@@ -141,19 +141,20 @@ pub(crate) fn run(arguments: &CostsArguments, places: &Places) -> CommandResult 
 fn conclude(subject: &Subject<'_>, arguments: &CostsArguments) -> CommandResult {
     let (id, run) = (subject.id(), subject.run());
     let costs = costs::of(run)?;
-    match arguments.events.json {
-        true => print_lines(run, &costs)?,
+    for_any_reader(match arguments.events.json {
+        true => print_lines(run, &costs),
         false => {
-            write!(stdout(), "{}", tactus_report::costs_text(run, &costs, &table_options()))?;
+            let text = tactus_report::costs_text(run, &costs, &table_options());
+            write!(stdout(), "{text}").map_err(Into::into)
         }
-    }
+    })?;
     let Some(path) = &arguments.output else { return Ok(()) };
     let page = tactus_report::costs_page(run, &costs)?;
     let path = files::write_page(Some(path), || Ok(path.clone()), &page)?;
-    match arguments.events.json {
-        true => Ok(write_line(&Conclusion::Page { run: id, path: &path })?),
-        false => Ok(writeln!(stdout(), "\nPage: {}", path.display())?),
-    }
+    for_any_reader(match arguments.events.json {
+        true => write_line(&Conclusion::Page { run: id, path: &path }),
+        false => writeln!(stdout(), "\nPage: {}", path.display()),
+    })
 }
 
 fn print_lines(subject: &Run, costs: &RunCosts) -> CommandResult {

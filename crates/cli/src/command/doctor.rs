@@ -11,7 +11,7 @@ use tactus_judge::doctor::{State, worst};
 use tactus_model::time::Nanos;
 use tactus_report::{findings_text, format};
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
 use crate::terminal::{stdout, table_options};
@@ -45,14 +45,11 @@ pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
     let bar = bar(duration.unwrap_or_default(), arguments.quietness);
     let findings = findings(&arguments.root, duration, |left| show_left(&bar, left));
     bar.finish_and_clear();
-    if arguments.json {
-        for finding in &findings {
-            write_line(finding)?;
-        }
+    for_any_reader(if arguments.json {
+        findings.iter().try_for_each(write_line)
     } else {
-        let text = findings_text(&findings, table_options().width);
-        write!(stdout(), "{text}")?;
-    }
+        write!(stdout(), "{}", findings_text(&findings, table_options().width))
+    })?;
     match worst(&findings) {
         State::Invalidates => Err(CommandError::not_met(
             "this machine is not fit for measuring; see the findings that invalidate",

@@ -18,7 +18,7 @@ use tactus_model::time::Nanos;
 use tactus_report::format::printable;
 use tactus_report::guests_text;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
 use crate::terminal::{say, stdout, table_options};
@@ -130,9 +130,9 @@ pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
     }
     if arguments.json {
         let (passes, comparison) = (report.failures() == 0, gated.comparison.as_ref());
-        write_line(&GateOutcome { passes, verdict, report, comparison })?;
+        for_any_reader(write_line(&GateOutcome { passes, verdict, report, comparison }))?;
     } else {
-        print(&gated)?;
+        for_any_reader(print(&gated))?;
         let why = verdict.why_invalid();
         if demands.validity.is_none() && !why.is_empty() {
             let note =

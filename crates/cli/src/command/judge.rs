@@ -20,7 +20,7 @@ use tactus_report::{room_page, room_text, synchrony_page, synchrony_text};
 use tactus_synchrony::judgement::{Judgement, Plan, Playback, Row};
 use tactus_synchrony::{Clip, Findings, SignedNanos};
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
 use crate::signals;
@@ -224,12 +224,7 @@ fn conclude(
     if let Some(path) = &arguments.output {
         files::write(path, synchrony_page(judgement)?)?;
     }
-    if arguments.json {
-        write_line(&Answer { rows: &judgement.rows(), judgement })?;
-    } else {
-        write!(stdout(), "{}", synchrony_text(judgement, &table_options()))?;
-        print_page(arguments)?;
-    }
+    for_any_reader(print(judgement, arguments))?;
     let is_empty = |playback: &&Playback| {
         playback.findings.offset.is_none() && playback.findings.frames.is_none()
     };
@@ -244,6 +239,14 @@ fn conclude(
     } else {
         Ok(())
     }
+}
+
+fn print(judgement: &Judgement, arguments: &JudgeArguments) -> CommandResult {
+    if arguments.json {
+        return Ok(write_line(&Answer { rows: &judgement.rows(), judgement })?);
+    }
+    write!(stdout(), "{}", synchrony_text(judgement, &table_options()))?;
+    print_page(arguments)
 }
 
 fn print_page(arguments: &JudgeArguments) -> CommandResult {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tactus_app::measure::{GuestSettings, continue_run, new_run, require_end};
 use tactus_app::overview::{self, CellOverview};
 use tactus_app::page::{self, PageOptions};
-use tactus_app::{Places, Subject, explain, files};
+use tactus_app::{Places, Subject, explain, files, kernels};
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::address::Address;
@@ -19,7 +19,7 @@ use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
 use tactus_report::CellExplanation;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
@@ -150,6 +150,7 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
                 return Err(CommandError::usage(message));
             }
             if arguments.plan_only {
+                kernels::check_files(places, &plan.cells)?;
                 return print_plan(&plan, arguments.json);
             }
             let mut store = places.open_store()?;
@@ -157,12 +158,13 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
             (store, done)
         }
     };
-    listener.end()?;
+    for_any_reader(listener.end())?;
     let subject = Subject::stored(&store, &done.run)?;
     let ended = require_end(subject.run());
     let explanations = explain::of_run(&subject)?;
-    print_conclusions(&subject, &explain::causes(subject.run(), &explanations), arguments)?;
-    write_page(subject, explanations, arguments, places)?;
+    let causes = explain::causes(subject.run(), &explanations);
+    for_any_reader(print_conclusions(&subject, &causes, arguments))?;
+    for_any_reader(write_page(subject, explanations, arguments, places))?;
     Ok(ended?)
 }
 

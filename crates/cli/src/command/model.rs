@@ -18,7 +18,7 @@ use tactus_model::warning::Warning;
 use tactus_pipeline::{Comparison, Graph, Prediction};
 use tactus_report::{Modelled, format, pipeline_page, pipeline_text};
 
-use crate::error::CommandResult;
+use crate::error::{CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::quietness::Quietness;
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &ModelArguments, places: &Places) -> CommandResult 
     let mut listener = RunListener::new(arguments.json, arguments.quietness);
     let (done, verified) =
         model::measure(places, &mut store, (&graph, &plan), frames, &mut listener)?;
-    listener.end()?;
+    for_any_reader(listener.end())?;
     let subject = Subject::stored(&store, &done.run)?;
     let foretold = model::predict(&subject, &graph, seed)?;
     conclude(&subject, &graph, &foretold, verified, arguments)?;
@@ -176,21 +176,26 @@ fn conclude(
     let modelled = Modelled { graph, prediction, comparison: comparison.as_ref(), warnings };
     if arguments.json {
         let pipeline = &graph.name;
-        write_line(&Conclusion::Prediction { run, pipeline, prediction, warnings })?;
+        for_any_reader(write_line(&Conclusion::Prediction {
+            run,
+            pipeline,
+            prediction,
+            warnings,
+        }))?;
         if let Some(comparison) = &comparison {
             let warnings = comparison.warnings(graph);
-            write_line(&Conclusion::Comparison { run, comparison, warnings })?;
+            for_any_reader(write_line(&Conclusion::Comparison { run, comparison, warnings }))?;
         }
     } else {
-        write!(stdout(), "{}", pipeline_text(&modelled, &table_options()))?;
+        for_any_reader(write!(stdout(), "{}", pipeline_text(&modelled, &table_options())))?;
     }
     if let Some(path) = &arguments.output {
         let page = pipeline_page(&modelled)?;
         let path = files::write_page(Some(path), || Ok(path.clone()), &page)?;
-        match arguments.json {
-            true => write_line(&Conclusion::Page { run, path: &path })?,
-            false => writeln!(stdout(), "\nPage: {}", path.display())?,
-        }
+        for_any_reader(match arguments.json {
+            true => write_line(&Conclusion::Page { run, path: &path }),
+            false => writeln!(stdout(), "\nPage: {}", path.display()),
+        })?;
     }
     match verified.failure {
         Some(failure) => Err(failure.into()),

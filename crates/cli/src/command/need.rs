@@ -20,7 +20,7 @@ use tactus_record::RecordingSummary;
 use tactus_record::live::{Control, Source};
 use tactus_report::{format, need_text, trial_text};
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::percentage;
 use crate::quietness::Quietness;
@@ -167,7 +167,7 @@ fn watch(
     let question = arguments.question();
     let answer = need::measure(&arguments.wanted(duration), &target, &question, control, on_event)?;
     print_summary(&answer.summary, arguments.quietness);
-    print_threads(&answer, arguments)?;
+    for_any_reader(print_threads(&answer, arguments))?;
     let has_reserve = answer.threads.iter().any(|thread| thread.demand.reserve.is_ok());
     let trial = match arguments.trial {
         true if has_reserve => Some(try_out(&answer, arguments, control, command)?),
@@ -177,7 +177,7 @@ fn watch(
         }
         false => None,
     };
-    print_end(&answer, arguments)?;
+    for_any_reader(print_end(&answer, arguments))?;
     let planned = write_plan(&answer, arguments);
     if let Some(path) = &arguments.page {
         answer.write_page(path, &arguments.command, trial.as_ref())?;

@@ -11,7 +11,7 @@ use tactus_model::address::Address;
 use tactus_report::format;
 use tactus_reproduce::{Paper, Reproduction, reproduce};
 
-use crate::error::CommandResult;
+use crate::error::{CommandResult, for_any_reader};
 use crate::guest_options::{self, GuestOptions};
 use crate::json_lines::write_line;
 use crate::listener::EventOptions;
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     let (mut store, mut listener) = (places.open_store()?, arguments.events.listener());
     let on_next = |next: &Next<'_>| print_next(next, arguments.events.quietness);
     let runs = study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, on_next)?;
-    listener.end()?;
+    for_any_reader(listener.end())?;
     let ended = runs.require_results();
     conclude(&study.paper, runs, arguments, places)?;
     Ok(ended?)
@@ -153,20 +153,19 @@ fn conclude(
     let study_runs = runs.study_runs(paper)?;
     let reproduction = reproduce(paper, &study_runs);
     let measured = runs.measured(&reproduction, paper);
-    if arguments.events.json {
-        write_line(&Conclusion::Reproduction(&reproduction))?;
+    for_any_reader(if arguments.events.json {
+        write_line(&Conclusion::Reproduction(&reproduction))
     } else {
         let text = tactus_report::reproduction_text(&reproduction, &measured, &table_options());
-        write!(stdout(), "{text}")?;
-    }
+        write!(stdout(), "{text}")
+    })?;
     let Some(first) = runs.first().filter(|_| !arguments.no_page) else { return Ok(()) };
     let default = || Ok(places.page(first)?.with_extension("reproduced.html"));
     let page = tactus_report::reproduction_page(&reproduction, &measured)?;
     let path = files::write_page(arguments.output.as_deref(), default, &page)?;
-    if arguments.events.json {
-        write_line(&Conclusion::Page { path: &path })?;
+    for_any_reader(if arguments.events.json {
+        write_line(&Conclusion::Page { path: &path })
     } else {
-        writeln!(stdout(), "\nPage: {}", path.display())?;
-    }
-    Ok(())
+        writeln!(stdout(), "\nPage: {}", path.display())
+    })
 }

@@ -139,6 +139,26 @@ fn every_request_to_end_has_its_exit_code() {
 }
 
 #[test]
+fn two_signals_within_a_second_are_one_request() {
+    // GNU timeout sends one to the program, and one to its process group.
+    let tactus = Tactus::new();
+    let arguments = ["measure", "--duration", "60s", "--traced", "0s", "--no-page", "--json"];
+    let mut command = tactus.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    for _ in 0..2 {
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // The orderly end has its event.
+    let is_end = |line: &String| line.contains("\"run-ended\"") && line.contains("interrupted");
+    assert!(lines.map_while(Result::ok).any(|line| is_end(&line)));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    tactus.require_nothing_left();
+}
+
+#[test]
 fn an_ignored_hangup_stays_ignored() {
     let tactus = Tactus::new();
     let mut command = Command::new("nohup");
@@ -176,12 +196,42 @@ fn a_closed_standard_error_does_not_end_a_measurement() {
 fn a_reader_that_closes_standard_output_is_no_error() {
     let tactus = Tactus::new();
     tactus.succeed(&MOMENT);
-    for arguments in [&["list"][..], &["export"], &["show", "--json"], &["doctor"]] {
-        let mut child = tactus.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        let code = child.wait().unwrap().code();
-        assert_eq!(code, Some(0), "{arguments:?}");
+    for arguments in [&["list"][..], &["export"], &["show", "--json"], &["doctor", "--help"]] {
+        assert_eq!(code_without_reader(&tactus, arguments), Some(0), "{arguments:?}");
     }
+}
+
+/// The exit code of a command whose standard output is a pipe that is closed at once.
+fn code_without_reader(tactus: &Tactus, arguments: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    tactus.command(arguments).stdout(writer).stderr(Stdio::null()).status().unwrap().code()
+}
+
+#[test]
+fn a_reader_that_closes_standard_output_does_not_change_a_verdict() {
+    let tactus = Tactus::new();
+    tactus.succeed(&MOMENT);
+    let tasks = tactus.folder().join("tasks.toml");
+    let task =
+        |name: &str| format!("[[task]]\nname = \"{name}\"\ncost = \"5ms\"\nperiod = \"8ms\"\n");
+    let plan = ["policy = \"deadline\"\n".to_owned(), task("a"), task("b")].concat();
+    std::fs::write(&tasks, plan).unwrap();
+    let tasks = tasks.to_str().unwrap();
+    let verdicts: [(&[&str], i32); 5] = [
+        // A busy machine may observe no wakeup.
+        (&["gate", "--max", "1h", "--allow-unsupported"], 0),
+        (&["gate", "--max", "1ns"], 1),
+        (&["gate", "--max", "1ns", "--json"], 1),
+        (&["compare", "last", "last", "--fail-on-worse"], 0),
+        (&["admit", tasks], 1),
+    ];
+    for (arguments, code) in verdicts {
+        assert_eq!(tactus.run(arguments).status.code(), Some(code), "{arguments:?}");
+        assert_eq!(code_without_reader(&tactus, arguments), Some(code), "{arguments:?}");
+    }
+    let doctor = tactus.run(&["doctor"]).status.code();
+    assert_eq!(code_without_reader(&tactus, &["doctor"]), doctor);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tactus_testing::{Need, skip};
 
-use crate::support::Tactus;
+use crate::support::{Tactus, text};
 
 #[test]
 fn errors_of_wrong_kernels_and_times_name_the_nearest_choice() {
@@ -169,6 +170,109 @@ fn a_gate_may_have_another_probe_than_its_experiment() {
     let cells = plan["cells"].as_array().unwrap();
     assert!(!cells.is_empty());
     assert!(cells.iter().all(|cell| cell["probe"]["kind"] == cells[0]["probe"]["kind"]));
+}
+
+#[test]
+fn a_gate_keeps_its_exit_code_without_a_reader() {
+    let tactus = Tactus::new();
+    let run = gate_without_results(&tactus);
+    for more in [&[][..], &["--json"]] {
+        let gate = [&["lab", "gate", "--run", &run], more].concat();
+        tactus.fail(1, &gate);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = tactus.command(&gate).stdout(writer).stderr(Stdio::null()).status();
+        assert_eq!(status.unwrap().code(), Some(1), "{gate:?}");
+    }
+}
+
+/// An exported run of a gate whose turns gave no results.
+fn gate_without_results(tactus: &Tactus) -> String {
+    let short = ["--duration", "10ms", "--traced", "0s", "--warmup", "0ns", "--cpus", "0"];
+    tactus.succeed(&[&["measure", "--no-page"][..], &short].concat());
+    let exported = tactus.succeed(&["export"]);
+    let mut run: Value = serde_json::from_str(&exported).unwrap();
+    let plan = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian", "--seed", "7"];
+    let plan = tactus.succeed(&[&plan[..], &["--plan-only", "--json"]].concat());
+    run["header"]["plan"] = serde_json::from_str(&plan).unwrap();
+    run["header"]["id"] = "gate-planted".into();
+    run["results"] = Value::Array(Vec::new());
+    let file = tactus.folder().join("gate.json");
+    fs::write(&file, run.to_string()).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// A file with the header of a kernel for this architecture, and this content.
+fn image(tactus: &Tactus, name: &str, architecture: &str, content: u8) -> String {
+    let mut image = vec![content; 0x800];
+    match architecture {
+        "amd64" => image[0x202..0x206].copy_from_slice(b"HdrS"),
+        _ => image[0x38..0x3c].copy_from_slice(b"ARMd"),
+    }
+    let file = tactus.folder().join(name);
+    fs::write(&file, image).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_plan_is_refused_if_its_kernels_cannot_be_compared() {
+    let tactus = Tactus::new();
+    let (one, same) = (image(&tactus, "one", "amd64", 1), image(&tactus, "same", "amd64", 1));
+    let (other, arm64) = (image(&tactus, "other", "amd64", 2), image(&tactus, "Image", "arm64", 1));
+    let junk = tactus.folder().join("junk.bin");
+    fs::write(&junk, "junk").unwrap();
+    let junk = junk.to_str().unwrap();
+    fn plan<'a>(kernel: &'a str, against: &'a str) -> [&'a str; 7] {
+        ["lab", "gate", "--kernel", kernel, "--against", against, "--plan-only"]
+    }
+    for [kernel, against] in [[junk, &one], [&one, junk]] {
+        let error = tactus.fail(3, &plan(kernel, against));
+        assert!(error.contains("junk.bin is not a kernel"), "{error}");
+    }
+    let error = tactus.fail(3, &["measure", "lab", "--kernel", junk, "--exact", "--plan-only"]);
+    assert!(error.contains("junk.bin is not a kernel"), "{error}");
+    let error = tactus.fail(2, &plan(&arm64, &one));
+    assert!(error.contains("a kernel for arm64, and its baseline"), "{error}");
+    let error = tactus.fail(2, &plan("debian-arm64", &one));
+    assert!(error.contains("a kernel for arm64, and its baseline"), "{error}");
+    let warned = |kernel: &str, against: &str| {
+        let output = tactus.run(&plan(kernel, against));
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stderr).contains("are the same kernel with the same parameters")
+    };
+    assert!(warned(&one, &same) && warned("debian", "debian"));
+    assert!(!warned(&one, &other) && !warned(&format!("{one}:quirk.a=1"), &same));
+}
+
+#[test]
+fn the_bare_name_of_a_file_gets_the_path_as_a_hint() {
+    let tactus = Tactus::new();
+    image(&tactus, "junk.bin", "amd64", 0);
+    for arguments in [
+        &["lab", "gate", "--kernel", "junk.bin", "--against", "debian", "--plan-only"][..],
+        &["lab", "gate", "--kernel", "debian", "--against", "junk.bin", "--plan-only"],
+        &["measure", "--kernel", "junk.bin", "--exact", "--plan-only"],
+        &["lab", "setup", "junk.bin"],
+        &["lab", "kernels", "junk.bin"],
+    ] {
+        let output = tactus.command(arguments).current_dir(tactus.folder()).output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains("did you mean the file `./junk.bin`?"), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_wrong_guest_program_is_named_with_the_variable() {
+    let tactus = Tactus::new();
+    let kernel = image(&tactus, "bzImage", "amd64", 0);
+    for (named, reason) in [("/no/program", "there is no such file"), ("/", "it is not a file")] {
+        let arguments = ["lab", "setup", kernel.as_str()];
+        let output = tactus.command(&arguments).env("TACTUS_GUEST", named).output().unwrap();
+        let error = text(&output.stderr);
+        assert!(error.contains(&format!("TACTUS_GUEST names {named}: {reason}")), "{error}");
+        assert!(error.contains("unset TACTUS_GUEST"), "{error}");
+    }
 }
 
 #[test]

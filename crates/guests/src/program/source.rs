@@ -43,14 +43,34 @@ impl ProgramSource {
         self.root.join("target")
     }
 
-    /// Whether rustc has its libraries for the program's target; `None` without a rustc.
-    pub fn has_target(&self, search_path: &OsStr, architecture: Architecture) -> Option<bool> {
+    /// Whether rustc has its libraries for the program's target.
+    ///
+    /// # Errors
+    /// rustc is not installed, or cannot run: without its home, rustup has no toolchain.
+    pub fn has_target(
+        &self,
+        search_path: &OsStr,
+        architecture: Architecture,
+    ) -> Result<bool, GuestError> {
+        let not_built = |reason: String, hint: String| GuestError::NotBuilt {
+            architecture,
+            reason,
+            hint: Some(hint),
+        };
         let output = self
             .program("rustc", search_path)
             .args(["--print", "target-libdir", "--target", static_target(architecture)])
             .output()
-            .ok()?;
-        Some(Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
+            .map_err(|_| not_built("rustc is not installed".to_owned(), INSTALL.to_owned()))?;
+        if output.status.success() {
+            return Ok(Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir());
+        }
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let (reason, help) = (after(&messages, "error: "), after(&messages, "help: "));
+        let reason = reason.map_or_else(|| last_line(&messages), str::to_owned);
+        let help = help.map(|help| format!("{help}, or ")).unwrap_or_default();
+        let hint = format!("{help}set HOME or RUSTUP_HOME, by which rustup finds its toolchains");
+        Err(not_built(format!("rustc does not run: {reason}"), hint))
     }
 
     /// Adds the program's target to the Rust toolchain: `rustup target add`.
@@ -94,12 +114,12 @@ impl ProgramSource {
         };
         let target = static_target(architecture);
         match self.has_target(search_path, architecture) {
-            Some(true) => {}
-            Some(false) => {
+            Ok(true) => {}
+            Ok(false) => {
                 let reason = format!("the Rust toolchain has no target {target}");
                 return Err(not_built(reason, Some(setup(architecture))));
             }
-            None => return Err(not_built("rustc is not installed".to_owned(), Some(INSTALL))),
+            Err(error) => return Err(error),
         }
         let of = self.packages(search_path, target);
         let began = Instant::now();
@@ -201,6 +221,11 @@ fn source_directory() -> Option<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map(Path::to_owned)
 }
 
+/// The rest of the first line that begins so.
+fn after<'t>(text: &'t str, beginning: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| line.strip_prefix(beginning))
+}
+
 fn last_line(text: &str) -> String {
     text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no error message").to_owned()
 }
@@ -211,4 +236,39 @@ fn end_of(messages: &str) -> String {
     let lines: Vec<&str> = messages.lines().collect();
     let begin = lines.len().saturating_sub(LINES);
     lines[begin..].iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_toolchain_that_does_not_run_is_not_one_without_a_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = ProgramSource { root: folder.path().to_owned() };
+        let search_path = folder.path().as_os_str();
+        let error = || source.has_target(search_path, Architecture::Amd64).unwrap_err();
+        assert!(error().to_string().ends_with("rustc is not installed"), "{}", error());
+        // Another process writes the program: while a fork of this one has it open, it cannot start.
+        let plant = |script: &str| {
+            let text = folder.path().join("text");
+            fs::write(&text, script).unwrap();
+            fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
+            let copied = Command::new("cp").arg(&text).arg(folder.path().join("rustc")).status();
+            assert!(copied.unwrap().success());
+        };
+        let script = "#!/bin/sh\n\
+                      echo 'error: no default is configured' >&2\n\
+                      echo \"help: run 'rustup default stable'\" >&2\nexit 1\n";
+        plant(script);
+        let text = error().to_string();
+        assert!(text.ends_with("rustc does not run: no default is configured"), "{text}");
+        let hint = error().hint().unwrap();
+        assert!(hint.starts_with("run 'rustup default stable', or set HOME"), "{hint}");
+        plant("#!/bin/sh\necho /no/libraries\n");
+        assert!(!source.has_target(search_path, Architecture::Amd64).unwrap());
+    }
 }

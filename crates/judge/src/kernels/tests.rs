@@ -96,6 +96,47 @@ fn a_few_equal_seeds_do_not_show_that_all_are_equal() {
 }
 
 #[test]
+fn tails_are_left_out_if_the_seeds_suffice_for_paths_only() {
+    let options = GateOptions { false_alarms: 0.016, ..GateOptions::default() };
+    let equal = |seeds| run(seeds, "debian:quirk.a=1", |_, _| vec![3000; 50]);
+    let paths = judged(&equal(6), &options).0;
+    assert!(paths.cells[0].figures.iter().all(|figure| figure.kind == Kind::Path));
+    let note = &paths.report(&options).notes[0];
+    assert!(note.starts_with("tails were left out: 6 seeds cannot show"), "{note}");
+    for seeds in [3, 7] {
+        let comparison = judged(&equal(seeds), &options).0;
+        assert!(comparison.cells[0].figures.iter().any(|figure| figure.kind == Kind::Tail));
+        assert_eq!(comparison.tails_left_out, None);
+    }
+}
+
+#[test]
+fn turns_that_needed_a_third_boot_are_counted() {
+    use tactus_model::facts::MachineFacts;
+    use tactus_model::guest::{GuestAccount, Proof};
+    use tactus_model::time::Instant;
+    let mut found = run(10, "debian:quirk.a=1", |_, _| vec![3000; 50]);
+    assert_eq!(judged(&found, &GateOptions::default()).0.notes(), Vec::<String>::new());
+    found.measurements[3].guest = Some(Box::new(GuestAccount {
+        kernel_release: None,
+        kernel_sha256: String::new(),
+        program_sha256: String::new(),
+        archive_sha256: String::new(),
+        emulator: String::new(),
+        accelerator: "tcg".to_owned(),
+        command_line: Vec::new(),
+        seed: 1,
+        proof: Some(Proof { runs: 2, outvoted: 1, bytes: 1, sha256: String::new() }),
+        facts: MachineFacts::unknown(Instant::from_nanos(0)),
+    }));
+    let comparison = judged(&found, &GateOptions::default()).0;
+    assert_eq!(comparison.third_boots, 1);
+    assert!(
+        comparison.report(&GateOptions::default()).notes[0].contains("1 turn needed a third boot")
+    );
+}
+
+#[test]
 fn a_plan_that_cannot_decide_is_refused() {
     let both = |seeds| {
         plan(side_plan("debian", "exact:125", seeds), side_plan("debian-rt", "exact:125", seeds))

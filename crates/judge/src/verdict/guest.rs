@@ -1,6 +1,8 @@
 //! Limits of figures from guests, by their kind of time.
 
+use tactus_model::format;
 use tactus_model::guest::{EXACT_LIMITS, GuestTime, WALL_LIMITS};
+use tactus_model::result::Measurement;
 use tactus_model::run::Run;
 
 use super::cell_record::{CellRecord, named};
@@ -14,6 +16,11 @@ pub(crate) const EXACT: Check = Check {
 pub(crate) const PROOF: Check = Check {
     name: "repeated",
     why: "Figures are deterministic only if a second boot of the same guest yields the same ones.",
+};
+
+pub(crate) const THIRD_BOOT: Check = Check {
+    name: "third boot",
+    why: "Two boots of a guest should have the same output; where they differ, a third decides.",
 };
 
 pub(crate) const VIRTUAL: Check = Check {
@@ -47,7 +54,25 @@ pub(super) fn findings(cells: &[CellRecord<'_>]) -> Vec<Finding> {
             "Figures that were not repeated may not be deterministic.",
         )
     });
-    [unproved, exact, wall].into_iter().flatten().collect()
+    [unproved, exact, third_boots(cells), wall].into_iter().flatten().collect()
+}
+
+fn third_boots(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let found = || cells.iter().flat_map(|cell| &cell.measurements).copied();
+    let decided = found().filter(|found| needed_third_boot(found)).count() as u64;
+    (decided > 0).then(|| {
+        let turns = format::counted(found().count() as u64, "turn");
+        THIRD_BOOT.warning(
+            format!("{} of {turns} needed a third boot", format::count(decided)),
+            "Two of the three boots had the same output to the byte, and their figures count.",
+        )
+    })
+}
+
+/// Whether the outputs of the first two boots of a turn differed.
+pub(crate) fn needed_third_boot(found: &Measurement) -> bool {
+    let proof = found.guest.as_ref().and_then(|guest| guest.proof.as_ref());
+    proof.is_some_and(|proof| proof.outvoted > 0)
 }
 
 fn is_unproved(cell: &CellRecord<'_>) -> bool {

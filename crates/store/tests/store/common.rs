@@ -211,7 +211,7 @@ pub fn measured_in_guest(turn: Turn) -> (Measurement, Vec<(u32, SampleBlock)>) {
         accelerator: "tcg".to_owned(),
         command_line: vec!["-smp".to_owned(), "1".to_owned()],
         seed: 7,
-        proof: Some(Proof { runs: 2, bytes: 29_568, sha256: digest }),
+        proof: Some(Proof { runs: 2, outvoted: 1, bytes: 29_568, sha256: digest }),
         facts: facts(),
     };
     (Measurement { guest: Some(Box::new(account)), ..measured }, samples)

@@ -120,11 +120,16 @@ pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandRes
         directory: places.bisections()?,
         conditions: settings.conditions()?,
     };
-    let good = bisect::resolve(&question)?.id;
+    let good = bisect::resolve(&question)?;
     let mut store = places.open_store()?;
     let mut listener = RunListener::new(false, arguments.quietness);
-    let mut trial =
-        GateTrial { places, settings: &settings, good, store: &mut store, listener: &mut listener };
+    let mut trial = GateTrial {
+        places,
+        settings: &settings,
+        good: good.id.clone(),
+        store: &mut store,
+        listener: &mut listener,
+    };
     let (json, quietness) = (arguments.json, arguments.quietness);
     let mut written = Ok(());
     let bisected = bisect::bisect(
@@ -141,7 +146,7 @@ pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandRes
     if json {
         return Ok(write_line(&BisectOutcome { event: "bisected", bisected: &bisected })?);
     }
-    conclude(&bisected, &settings.options, places)
+    conclude(&bisected, &good, &settings.options, places)
 }
 
 impl LabBisectArguments {
@@ -186,10 +191,6 @@ fn span(seconds: u64) -> String {
     format::span(Nanos::from_secs(seconds))
 }
 
-fn named(commit: &Commit) -> String {
-    format!("{} \"{}\"", commit.short(), commit.subject)
-}
-
 fn text(event: &BisectEvent<'_>) -> String {
     match event {
         BisectEvent::Begun { commits, known: 0, directory } => {
@@ -202,30 +203,42 @@ fn text(event: &BisectEvent<'_>) -> String {
         BisectEvent::Trying { commit, number, of, seconds_left } => {
             let left = seconds_left.map(|left| format!(", about {} left", span(left)));
             let left = left.unwrap_or_default();
-            format!("commit {number} of about {of}{left}: {}", named(commit))
+            format!("commit {number} of about {of}{left}: {}", commit.named())
         }
         BisectEvent::Tried { commit, trial } => {
             let run = trial.run.as_deref().map(|run| format!(" (run {run})")).unwrap_or_default();
             format!(
                 "{}: {}: {}{run}, {}",
                 trial.verdict.word(),
-                commit.short(),
+                commit.named(),
                 trial.reason,
                 span(trial.seconds)
             )
         }
+        BisectEvent::Removed { worktree } => {
+            format!("removed the worktree {}; verdicts and runs are kept", worktree.display())
+        }
+        BisectEvent::Kept { worktree, removal } => format!(
+            "kept the worktree {} for the same command; to remove it: {removal}",
+            worktree.display()
+        ),
     }
 }
 
 /// Prints the first bad commit, with the comparison that shows it.
-fn conclude(bisected: &Bisected, options: &GateOptions, places: &Places) -> CommandResult {
+fn conclude(
+    bisected: &Bisected,
+    good: &Commit,
+    options: &GateOptions,
+    places: &Places,
+) -> CommandResult {
     let mut out = stdout();
     match bisected.first_bad.as_slice() {
-        [commit] => writeln!(out, "First bad commit: {}", named(commit))?,
+        [commit] => writeln!(out, "First bad commit: {}", commit.named())?,
         commits => {
             writeln!(out, "The first bad commit is one of these; the others could not be judged:")?;
             for commit in commits {
-                writeln!(out, "  {}", named(commit))?;
+                writeln!(out, "  {}", commit.named())?;
             }
         }
     }
@@ -248,7 +261,13 @@ fn conclude(bisected: &Bisected, options: &GateOptions, places: &Places) -> Comm
     let Ok(found) = runs.find(&address) else {
         return Ok(());
     };
-    let KernelGate { comparison, .. } = kernel_gate::judge(&found.into_run(), options)?;
+    let KernelGate { mut comparison, .. } = kernel_gate::judge(&found.into_run(), options)?;
+    // Images have the paths of a directory that is gone.
+    let proof = bisected.proof().map(|trial| trial.commit.as_str());
+    if let Some(bad) = bisected.first_bad.iter().find(|commit| Some(commit.id.as_str()) == proof) {
+        comparison.kernel.kernel = bad.named();
+    }
+    comparison.baseline.kernel = good.named();
     let text = tactus_report::kernel_gate_text(&comparison, options, &table_options());
     writeln!(out)?;
     write!(out, "{text}")?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use tactus_app::kernel_gate::{self, KernelGate};
+use tactus_app::kernel_gate::{self, Conduct, KernelGate};
 use tactus_app::measure::GuestSettings;
 use tactus_app::runs::Runs;
 use tactus_app::{Error, ErrorKind, Places, files};
@@ -14,20 +14,21 @@ use tactus_judge::gate::junit::junit;
 use tactus_judge::kernels::{Allowance, Decision, GateOptions, KernelComparison};
 use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::format::shell_word;
 use tactus_model::guest::GuestTime;
 use tactus_model::kernel::GuestKernel;
-use tactus_model::run::Run;
+use tactus_model::run::{Run, RunId};
 use tactus_model::time::Nanos;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::{JobsOption, speed};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::percentage::false_alarms;
 use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
-use crate::terminal::{print_plan, stdout, table_options};
-use crate::values::{positive, seed, whole};
+use crate::terminal::{print_plan, say, stdout, table_options};
+use crate::values::{kernel, positive, seed, whole};
 
 /// Compare a kernel with a baseline kernel, and exit with code 1 if it is worse.
 ///
@@ -58,7 +59,8 @@ pub(crate) struct LabGateArguments {
         long,
         value_name = "KERNEL",
         required_unless_present = "judged",
-        conflicts_with = "judged"
+        conflicts_with = "judged",
+        value_parser = kernel
     )]
     against: Option<GuestKernel>,
     #[command(flatten)]
@@ -147,26 +149,43 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
         }
         None => {
             let plan = arguments.plan()?;
+            if !arguments.bisect || arguments.plan_only {
+                check_files(places, &plan)?;
+            }
             if arguments.plan_only {
                 return print_plan(&plan, arguments.json);
             }
             let (mut store, mut listener) =
                 (places.open_store()?, RunListener::new(false, arguments.quietness));
-            let guests = GuestSettings {
-                limit: arguments.guest_limit,
-                jobs: arguments.jobs.jobs(),
-                ..GuestSettings::default()
+            let conduct = Conduct {
+                guests: GuestSettings {
+                    limit: arguments.guest_limit,
+                    jobs: arguments.jobs.jobs(),
+                    ..GuestSettings::default()
+                },
+                interrupted: None,
+                again: &|run| arguments.again(run, places),
+                on_run: &|_| (),
             };
             if arguments.bisect {
                 kernel_gate::check_baseline(places, &plan, &listener)?;
                 kernel_gate::check_kernel(places, &plan, &listener)
                     .map_err(|error| CommandError::from(error).skips_commit())?;
+                check_files(places, &plan)?;
             }
             // What fails a turn is the kernel's fault, what ends the run is not, e.g. a full disk.
-            kernel_gate::measure(places, &mut store, &plan, &guests, &mut listener)?
+            kernel_gate::measure(places, &mut store, &plan, &conduct, &mut listener)?
         }
     };
     judge(&run, arguments)
+}
+
+/// Checks kernels that are files, and warns of a kernel that is its own baseline.
+fn check_files(places: &Places, plan: &Plan) -> CommandResult {
+    if let Some(warning) = kernel_gate::check_files(places, plan)? {
+        say!("warning: {warning}");
+    }
+    Ok(())
 }
 
 impl LabGateArguments {
@@ -182,6 +201,46 @@ impl LabGateArguments {
         };
         let against = self.against.as_ref();
         Ok(kernel_gate::plan(&self.experiment, overrides, against, &self.options())?)
+    }
+
+    /// The commands that continue a run and judge it as this command would, for a shell.
+    fn again(&self, run: &RunId, places: &Places) -> String {
+        let store = places.store_option.as_ref();
+        let store = store.map(|store| format!(" --store {}", shell_word(&store.to_string_lossy())));
+        let store = store.unwrap_or_default();
+        let limit = self.guest_limit.map(|limit| format!(" --guest-limit {limit}"));
+        let jobs = self.jobs.jobs().map(|jobs| format!(" --jobs {jobs}"));
+        let continued: String = limit.into_iter().chain(jobs).collect();
+        let judged = self.options_again();
+        format!(
+            "tactus measure{store} --continue {run} --no-page{continued} && \
+             tactus lab gate{store} --run {run}{judged}"
+        )
+    }
+
+    /// The options with which a run is judged, as on the command line.
+    fn options_again(&self) -> String {
+        let options = self.options();
+        let default = GateOptions::default();
+        let allow = (options.allowance != default.allowance)
+            .then(|| format!(" --allow {}", options.allowance));
+        let percent = (options.false_alarms * 1e8).round() / 1e6;
+        let false_alarms = (options.false_alarms != default.false_alarms)
+            .then(|| format!(" --false-alarms {percent}%"));
+        let flag = |is_given: bool, flag: &str| is_given.then(|| format!(" {flag}"));
+        let junit = self.junit.as_ref().map(|file| shell_word(&file.to_string_lossy()));
+        [
+            allow,
+            false_alarms,
+            flag(options.paths_only, "--paths-only"),
+            flag(options.refuse_any_difference, "--refuse different"),
+            flag(self.bisect, "--bisect"),
+            junit.map(|file| format!(" --junit {file}")),
+            flag(self.json, "--json"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     const fn options(&self) -> GateOptions {
@@ -200,12 +259,12 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     if let Some(path) = &arguments.junit {
         files::write(path, junit(&report))?;
     }
-    if arguments.json {
-        write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })?;
+    for_any_reader(if arguments.json {
+        write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })
     } else {
         let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
-        write!(stdout(), "{text}")?;
-    }
+        write!(stdout(), "{text}")
+    })?;
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {

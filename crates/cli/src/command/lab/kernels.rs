@@ -14,6 +14,7 @@ use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
 use crate::terminal::stdout;
+use crate::values::kernel;
 
 /// List the kernels for guests, or fetch or build kernels.
 ///
@@ -30,7 +31,7 @@ use crate::terminal::stdout;
 #[derive(Args)]
 pub(crate) struct KernelsArguments {
     /// Kernels to fetch or build, e.g. debian-rt, debian@6.1.0-56, built+hz=1000 or ./bzImage
-    #[arg(value_name = "KERNEL")]
+    #[arg(value_name = "KERNEL", value_parser = kernel)]
     kernels: Vec<GuestKernel>,
     /// Fetch and build in the background, at the lowest priority
     #[arg(long, requires = "kernels", conflicts_with = "json")]

@@ -16,6 +16,7 @@ use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::quietness::Quietness;
 use crate::terminal::stdout;
+use crate::values::kernel;
 
 /// Prepare everything that guests need: emulator, guest program and kernels.
 ///
@@ -28,7 +29,7 @@ use crate::terminal::stdout;
 #[derive(Args)]
 pub(crate) struct SetupArguments {
     /// Kernels to prepare, e.g. debian-cloud, debian-rt, debian-cloud-arm64, built+hz=1000 or ./bzImage
-    #[arg(value_name = "KERNEL", default_value = "debian-cloud")]
+    #[arg(value_name = "KERNEL", default_value = "debian-cloud", value_parser = kernel)]
     kernels: Vec<GuestKernel>,
     /// Print JSON, one object a line
     #[arg(long)]

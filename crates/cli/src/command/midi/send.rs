@@ -22,7 +22,7 @@ use tactus_stream::SOCKET;
 use tactus_streamd::sinks::Rate;
 
 use super::ports::{Distribution, Endpoint, ThreadArguments, as_text};
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::json_lines::write_line;
 use crate::terminal::{say, stdout};
 
@@ -154,7 +154,14 @@ impl<'a> Answers<'a> {
         let message = usize::try_from(sequence).ok().and_then(|place| self.messages.get(place));
         match message {
             Some(Timed { message, .. }) if self.json => {
-                Ok(write_line(&Line::Receipt { message, due, began, ended, outcome, evidence })?)
+                for_any_reader(write_line(&Line::Receipt {
+                    message,
+                    due,
+                    began,
+                    ended,
+                    outcome,
+                    evidence,
+                }))
             }
             _ => Ok(()),
         }
@@ -163,8 +170,8 @@ impl<'a> Answers<'a> {
     fn end(self) -> CommandResult {
         let error = Distribution::of(&self.error);
         let outcomes = &self.outcomes;
-        if self.json {
-            write_line(&Line::Summary { outcomes, error })?;
+        let written = if self.json {
+            write_line(&Line::Summary { outcomes, error })
         } else {
             let error = error.map(|error| format!("; error {error}")).unwrap_or_default();
             let parts: Vec<String> = outcomes
@@ -172,8 +179,9 @@ impl<'a> Answers<'a> {
                 .map(|(outcome, count)| format!("{} {}", format::count(*count), word(*outcome)))
                 .collect();
             let total = format::counted(self.messages.len() as u64, "message");
-            writeln!(stdout(), "{total}: {}{error}", parts.join(", "))?;
-        }
+            writeln!(stdout(), "{total}: {}{error}", parts.join(", "))
+        };
+        for_any_reader(written)?;
         let delivered = self.outcomes.get(&Outcome::Delivered).copied().unwrap_or_default();
         let rest = self.messages.len() as u64 - delivered;
         match rest {
