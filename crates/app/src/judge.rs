@@ -12,6 +12,7 @@ use tactus_observer::{Event, MakeError, Player, PlayerName, make};
 use tactus_synchrony::judgement::{Judgement, NamedPlayer, Plan};
 use tactus_synchrony::{Clip, Findings, wave};
 use tactus_sys::owned_directory::OwnedDirectory;
+use tactus_sys::program;
 use tactus_sys::whole_file::Readers;
 
 use crate::plan::new_seed;
@@ -186,10 +187,7 @@ fn installed(players: Vec<Player>) -> Result<Named> {
 
 /// Whether the program of a command exists, by its path or in `PATH`.
 fn is_there(words: &[String]) -> bool {
-    let Some(program) = words.first() else { return false };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).map(|place| place.join(program));
-    places.chain([PathBuf::from(program)]).any(|place| place.is_file())
+    words.first().is_some_and(|program| program::find(program).is_some())
 }
 
 /// Makes a clip and writes it to a file.

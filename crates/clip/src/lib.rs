@@ -9,9 +9,11 @@
 //! | [`probe`] | the streams of a file, as ffprobe reports them |
 //! | [`picture`] | frames with their times |
 //! | [`sound`] | samples from a time on |
+//! | [`ffmpeg`] | ffmpeg as a process that reads a device or makes a file |
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod ffmpeg;
 mod formats;
 pub mod picture;
 pub mod probe;
@@ -19,6 +21,7 @@ mod process;
 pub mod sound;
 
 pub use error::ClipError;
+pub use ffmpeg::{Ffmpeg, FfmpegError};
 pub use picture::{PictureDecoder, PictureSpec, first_frame};
 pub use probe::{Clip, Picture, Sound};
 pub use process::{Output, Stopper, output};

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tactus_sys::pipe;
 use tactus_sys::process::{Limits, die_with_parent, limit};
 use tactus_sys::wait::wait_readable;
 
@@ -30,6 +31,10 @@ const LINES_MOST: usize = 20;
 const LINE_BYTES_MOST: u64 = 1000;
 /// Stamps that wait for their frames: ffmpeg is a few frames ahead.
 const STAMPS_MOST: usize = 4096;
+
+/// What the pipe of a decoder holds: with the usual 64 KiB, both sides wake each other for each of
+/// twenty pieces of a frame.
+const PIPE_BYTES: usize = 512 << 10;
 
 /// How long a process may deliver nothing: it may have to decode much before a first frame.
 const SILENT_MOST: Duration = Duration::from_secs(30);
@@ -150,6 +155,8 @@ impl Running {
             // Both were asked for.
             return Err(ClipError::Decoder { kind, reason: "it has no pipes".to_owned() });
         };
+        // What is refused, e.g. to a user with many pipes, only costs time.
+        let _ = pipe::enlarge(out.as_fd(), PIPE_BYTES);
         let (send, stamps) = sync_channel(STAMPS_MOST);
         let read = move || read_errors(err, &send);
         let errors = std::thread::Builder::new().name("decoder".to_owned()).spawn(read);

@@ -16,6 +16,7 @@ mod experiments;
 mod exports;
 mod fifo;
 mod imports;
+mod keymaps;
 mod lines;
 mod mail;
 mod messages;
@@ -42,7 +43,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -68,6 +69,7 @@ pub const TARGETS: [Target; 25] = [
     Target { name: "wave", seeds: synchrony::wave_seeds, run: synchrony::wave },
     Target { name: "screen", seeds: synchrony::screen_seeds, run: synchrony::screen },
     Target { name: "mail", seeds: mail::seeds, run: mail::run },
+    Target { name: "keymap", seeds: keymaps::seeds, run: keymaps::run },
 ];
 
 /// The target with this name.

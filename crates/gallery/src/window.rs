@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tactus_model::format;
 use tactus_sys::SysError;
 use tactus_sys::wait::{Arrived, Waker, wait_event};
+use tactus_xserver::patient::{ANSWER_MOST, HangUp, PatientConnection, is_silence};
 use tactus_xserver::window::{Display, Keyboard, Toplevel, WindowError, letters};
 use x11rb::connection::Connection;
 use x11rb::errors::{ConnectionError, ReplyError, ReplyOrIdError};
@@ -18,7 +19,6 @@ use x11rb::protocol::xproto::{
     ButtonPressEvent, ChangeGCAux, ConnectionExt as _, EventMask, Gcontext, ImageFormat,
     KeyPressEvent, Rectangle, Window,
 };
-use x11rb::rust_connection::RustConnection;
 
 use crate::folder::{self, Entry, Listing};
 use crate::grid::{BAR, Grid, MARGIN, STATUS, TEXT, THUMBNAIL, TILE};
@@ -61,6 +61,9 @@ pub enum GalleryError {
     /// The display has ended.
     #[error("the display closed the connection: {0}")]
     Gone(String),
+    /// The display does not answer.
+    #[error("the display did not answer for {} s: it is stopped or overloaded", ANSWER_MOST.as_secs())]
+    Silent,
     /// The system refuses something.
     #[error(transparent)]
     Refused(#[from] SysError),
@@ -71,25 +74,28 @@ pub enum GalleryError {
 
 impl From<ReplyOrIdError> for GalleryError {
     fn from(error: ReplyOrIdError) -> Self {
-        Self::Gone(error.to_string())
+        match is_silence(&error) {
+            true => Self::Silent,
+            false => Self::Gone(error.to_string()),
+        }
     }
 }
 
 impl From<ReplyError> for GalleryError {
     fn from(error: ReplyError) -> Self {
-        Self::Gone(error.to_string())
+        ReplyOrIdError::from(error).into()
     }
 }
 
 impl From<ConnectionError> for GalleryError {
     fn from(error: ConnectionError) -> Self {
-        Self::Gone(error.to_string())
+        ReplyOrIdError::from(error).into()
     }
 }
 
 /// A window with the clips of a folder.
 pub struct Gallery {
-    connection: RustConnection,
+    connection: PatientConnection,
     screen: Look,
     listing: Listing,
     grid: Grid,
@@ -100,6 +106,7 @@ pub struct Gallery {
     /// The button is held on the scroll bar.
     drags: bool,
     is_closed: Arc<AtomicBool>,
+    line: Arc<HangUp>,
 }
 
 /// Closes a window, from any thread.
@@ -107,6 +114,7 @@ pub struct Gallery {
 pub struct Closer {
     is_closed: Arc<AtomicBool>,
     bell: Arc<Waker>,
+    line: Arc<HangUp>,
 }
 
 impl Closer {
@@ -114,6 +122,8 @@ impl Closer {
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.bell.wake();
+        // A display that is stopped would delay the end.
+        self.line.hang_up();
     }
 }
 
@@ -168,21 +178,33 @@ impl Gallery {
         let bell = Arc::new(Waker::new()?);
         let paths = listing.entries.iter().map(|entry| entry.path.clone()).collect();
         let maker = Maker::start(paths, format, Arc::clone(&bell))?;
+        let line = Arc::new(HangUp::of(&connection)?);
         let (made, drags, is_closed) = (BTreeMap::new(), false, Arc::default());
-        Ok(Self { connection, screen: look, listing, grid, made, maker, bell, drags, is_closed })
+        let screen = look;
+        Ok(Self { connection, screen, listing, grid, made, maker, bell, drags, is_closed, line })
     }
 
     /// What closes the window.
     pub fn closer(&self) -> Closer {
-        Closer { is_closed: Arc::clone(&self.is_closed), bell: Arc::clone(&self.bell) }
+        Closer {
+            is_closed: Arc::clone(&self.is_closed),
+            bell: Arc::clone(&self.bell),
+            line: Arc::clone(&self.line),
+        }
     }
 
     /// Waits until a person chooses a clip; `None` if the window was closed. What was typed and
     /// clicked before does not count.
     ///
     /// # Errors
-    /// The display has ended.
+    /// The display has ended, or does not answer.
     pub fn choose(&mut self) -> Result<Option<PathBuf>, GalleryError> {
+        let chosen = self.await_choice();
+        // What a window that is being closed could not draw does not count.
+        if self.is_closed.load(Ordering::Relaxed) { Ok(None) } else { chosen }
+    }
+
+    fn await_choice(&mut self) -> Result<Option<PathBuf>, GalleryError> {
         while let Some(event) = self.connection.poll_for_event()? {
             if let Event::ConfigureNotify(_) = event {
                 self.follow(&event);

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use tactus_gallery::grid::{MARGIN, THUMBNAIL, TILE};
 use tactus_gallery::{Gallery, GalleryError};
 use tactus_testing::{Need, require, skip};
+use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::window::Display;
 use tactus_xserver::{Screen, Server};
 use x11rb::CURRENT_TIME;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{self, ConnectionExt as _, ImageFormat};
 use x11rb::protocol::xtest;
-use x11rb::rust_connection::RustConnection;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(20);
@@ -39,12 +39,12 @@ fn display(server: &Server) -> Display {
 
 /// The hand of a person.
 struct Hand {
-    connection: RustConnection,
+    connection: PatientConnection,
     root: xproto::Window,
 }
 
 impl Hand {
-    fn new(connection: RustConnection) -> Self {
+    fn new(connection: PatientConnection) -> Self {
         let root = connection.setup().roots[0].root;
         Self { connection, root }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tactus_model::guest::{DONE, EXIT_PORT, exit_code};
 use tactus_model::kernel::Architecture;
 use tactus_sys::owned_directory::OwnedDirectory;
-use tactus_sys::process;
+use tactus_sys::{process, program};
 
 use crate::GuestError;
 use crate::machine::{Accelerator, CONSOLE_FILE};
@@ -74,9 +74,7 @@ impl Emulator {
         search_path: &std::ffi::OsStr,
         architecture: Architecture,
     ) -> Result<Self, GuestError> {
-        let program = std::env::split_paths(search_path)
-            .map(|directory| directory.join(program(architecture)))
-            .find(|file| file.is_file())
+        let program = program::find_along(search_path, program(architecture))
             .ok_or(GuestError::NoEmulator(architecture))?;
         let output = Command::new(&program)
             .arg("--version")

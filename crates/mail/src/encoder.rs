@@ -6,44 +6,24 @@
 
 mod padding;
 
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
+use tactus_clip::ffmpeg::{self, Ffmpeg, FfmpegError};
 use tactus_model::time::Nanos;
 use tactus_sys::process::{Limits, limit};
-use tactus_wire::{LastWords, PatientInput};
+use tactus_wire::PatientInput;
 
 use crate::matroska::{self, Track};
-
-/// Why the encoder does not work.
-#[derive(Debug, thiserror::Error)]
-pub enum EncoderError {
-    /// ffmpeg is not in `PATH`.
-    #[error("ffmpeg is not installed")]
-    NotInstalled,
-    /// It cannot be started.
-    #[error("cannot start ffmpeg: {0}")]
-    Start(io::Error),
-    /// It failed.
-    #[error("ffmpeg failed: {0}")]
-    Failed(String),
-    /// It did not read its input or did not end after it, e.g. because it is stopped.
-    #[error("ffmpeg did not answer for {} s and was killed", PATIENCE.as_secs())]
-    Hangs,
-}
 
 /// What the encoder may use. A clip has an hour at most.
 const LIMITS: Limits =
     Limits { memory_bytes: 8 << 30, cpu_seconds: 24 * 3600, open_files: 64, file_bytes: 16 << 30 };
 /// How long the encoder may read nothing, and how long it may take for what is on its way.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-const STEP: Duration = Duration::from_millis(10);
-/// How long the end of its messages is awaited.
-const COMPLAINT: Duration = Duration::from_millis(500);
 /// Pictures from one that can be decoded alone to the next: what a seek decodes at most.
 const KEY_INTERVAL: &str = "50";
 /// The longest part of the file that is not written yet, in milliseconds.
@@ -54,97 +34,34 @@ const SOUND_BITS: &str = "96k";
 /// deviate by 0.01 %.
 const RESAMPLE: &str = "aresample=async=480:first_pts=0";
 
-/// A running encoder.
-#[derive(Debug)]
-pub(crate) struct Encoder {
-    process: Child,
-    complaints: Option<LastWords>,
-    /// It was killed because it did not answer.
-    hangs: bool,
-}
-
 /// An encoder that was started.
 pub(crate) struct Started {
-    pub(crate) encoder: Encoder,
+    pub(crate) encoder: Ffmpeg,
     /// Its input, with the header written.
     pub(crate) input: BufWriter<PatientInput>,
     /// What sound has to be delayed by, so that it is in step in the file.
     pub(crate) sound_delay: Nanos,
 }
 
-impl Encoder {
-    /// Starts to encode `tracks` into `file`, which exists.
-    pub(crate) fn start(file: &Path, tracks: &[Track], rate: f64) -> Result<Started, EncoderError> {
-        let has_sound = tracks.iter().any(|track| matches!(track, Track::Sound(..)));
-        let sound_delay = if has_sound { padding::missing()? } else { Nanos::ZERO };
-        let mut command = Command::new("ffmpeg");
-        command.args(arguments(tracks, rate)).arg(url(file));
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        limit(&mut command, LIMITS);
-        // Ctrl-C goes to a group: the recorder gets it, and the encoder ends by its input.
-        command.process_group(0);
-        let mut process = command.spawn().map_err(not_started)?;
-        let complaints = process.stderr.take().map(LastWords::listen).transpose();
-        let input = process.stdin.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe));
-        let input = input.and_then(|input| PatientInput::new(input, PATIENCE));
-        let started = complaints.and_then(|complaints| Ok((complaints, input?)));
-        let mut encoder = Self { process, complaints: None, hangs: false };
-        let (complaints, input) = started.map_err(EncoderError::Start)?;
-        encoder.complaints = complaints;
-        let mut input = BufWriter::new(input);
-        match matroska::write_header(&mut input, tracks) {
-            Ok(()) => Ok(Started { encoder, input, sound_delay }),
-            Err(_) => Err(encoder.finish().err().unwrap_or(EncoderError::Hangs)),
-        }
-    }
-
-    /// Ends it at once, because it does not answer. What it has written stays.
-    pub(crate) fn kill(&mut self) {
-        self.hangs = true;
-        let _ = self.process.kill();
-    }
-
-    /// Waits until it has completed its file. Its input has ended.
-    pub(crate) fn finish(mut self) -> Result<(), EncoderError> {
-        let deadline = Instant::now() + PATIENCE;
-        let status = loop {
-            match self.process.try_wait().map_err(EncoderError::Start)? {
-                Some(status) => break status,
-                None if Instant::now() >= deadline => return Err(EncoderError::Hangs),
-                None => thread::sleep(STEP),
-            }
-        };
-        match status.success() {
-            _ if self.hangs => Err(EncoderError::Hangs),
-            true => Ok(()),
-            false => Err(EncoderError::Failed(self.complaint(status))),
-        }
-    }
-
-    fn complaint(&mut self, status: ExitStatus) -> String {
-        let text = self.complaints.take().map(|complaints| complaints.take(COMPLAINT));
-        // Its first line has the reason; later ones follow from it.
-        let line = text.as_deref().and_then(|text| text.lines().next()).map(str::trim);
-        line.filter(|line| !line.is_empty()).map_or_else(|| status.to_string(), str::to_owned)
-    }
-}
-
-fn not_started(error: io::Error) -> EncoderError {
-    match error.kind() {
-        io::ErrorKind::NotFound => EncoderError::NotInstalled,
-        _ => EncoderError::Start(error),
-    }
-}
-
-impl Drop for Encoder {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+/// Starts to encode `tracks` into `file`, which exists.
+pub(crate) fn start(file: &Path, tracks: &[Track], rate: f64) -> Result<Started, FfmpegError> {
+    let has_sound = tracks.iter().any(|track| matches!(track, Track::Sound(..)));
+    let sound_delay = if has_sound { padding::missing()? } else { Nanos::ZERO };
+    let mut command = ffmpeg::command();
+    command.args(arguments(tracks, rate)).arg(url(file)).stdin(Stdio::piped());
+    limit(&mut command, LIMITS);
+    // Ctrl-C goes to a group: the recorder gets it, and the encoder ends by its input.
+    command.process_group(0);
+    let mut encoder = Ffmpeg::start(&mut command)?;
+    let mut input = BufWriter::new(encoder.take_input(PATIENCE)?);
+    match matroska::write_header(&mut input, tracks) {
+        Ok(()) => Ok(Started { encoder, input, sound_delay }),
+        Err(_) => Err(encoder.finish(PATIENCE).err().unwrap_or(FfmpegError::Hangs(PATIENCE))),
     }
 }
 
 fn arguments(tracks: &[Track], rate: f64) -> Vec<String> {
-    let mut arguments = words("-nostdin -loglevel error -y -protocol_whitelist file,pipe");
+    let mut arguments = words("-y -protocol_whitelist file,pipe");
     // The stamps are the clip's: nothing shifts them, and none is computed from a rate.
     arguments.extend(words("-copyts -fpsprobesize 0 -f matroska -i pipe:0"));
     for track in tracks {

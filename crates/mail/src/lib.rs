@@ -23,11 +23,9 @@ pub mod unpack;
 
 pub use message::{Letter, Opened};
 pub use pictures::PictureSource;
-pub use record::{Plan, Progress, Recorded, record};
+pub use record::{Plan, Progress, Recorded, Recorder, record};
 pub use sound::SoundSource;
 pub use timing::Timing;
 
-use tactus_model::time::{Instant, Monotonic};
-
 /// A point in time of the clock by which pictures and sound are stamped.
-pub type Moment = Instant<Monotonic>;
+pub use tactus_model::time::Moment;

@@ -6,10 +6,12 @@ mod screen;
 
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use tactus_model::frames::Rate;
+pub use tactus_model::pixels::Size;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::SysError;
 use tactus_sys::clock;
@@ -68,45 +70,10 @@ impl fmt::Display for PictureSource {
     }
 }
 
-/// The width and the height of pictures in pixels, both from 16 to [`SIDE_MAX`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// The width.
-    pub width: u32,
-    /// The height.
-    pub height: u32,
-}
-
 /// The least pixels of a side: a macroblock of VP8.
 const SIDE_MIN: u32 = 16;
-
-/// The text is not a size.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a size: write WIDTHxHEIGHT in pixels, each from {SIDE_MIN} to {SIDE_MAX}, e.g. 640x480"
-)]
-pub struct NotASize(String);
-
-impl FromStr for Size {
-    type Err = NotASize;
-
-    fn from_str(text: &str) -> Result<Self, NotASize> {
-        let sides = text.split_once('x').and_then(|(width, height)| {
-            let [width, height] = [width.parse().ok()?, height.parse().ok()?];
-            Some(Self { width, height })
-        });
-        let fits = |side| (SIDE_MIN..=SIDE_MAX).contains(&side);
-        sides
-            .filter(|size| fits(size.width) && fits(size.height))
-            .ok_or_else(|| NotASize(text.to_owned()))
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}", self.width, self.height)
-    }
-}
+/// The pixels that a side of a picture may have.
+pub const SIDES: RangeInclusive<u32> = SIDE_MIN..=SIDE_MAX;
 
 /// Why there are no pictures.
 #[derive(Debug, thiserror::Error)]
@@ -186,7 +153,18 @@ pub(crate) trait Pictures: Send {
     /// # Errors
     /// The source has ended.
     fn take(&mut self, picture: &mut [u8]) -> Result<Taken, PictureError>;
+
+    /// What ends a wait from another thread; `None` if no wait is long. Nothing can be taken then.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    fn breaker(&self) -> Result<Option<Breaker>, PictureError> {
+        Ok(None)
+    }
 }
+
+/// Ends a wait.
+pub(crate) type Breaker = Box<dyn FnOnce() + Send>;
 
 /// How long a source may give nothing.
 pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
@@ -229,16 +207,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_and_sizes_are_texts() {
+    fn sources_are_texts() {
         for text in ["synthetic", "screen", "camera:/dev/video0", "none"] {
             assert_eq!(text.parse::<PictureSource>().unwrap().to_string(), text);
         }
         for text in ["", "Screen", "camera:", "camera", "screen:1"] {
             assert!(text.parse::<PictureSource>().is_err(), "{text}");
-        }
-        assert_eq!("640x480".parse::<Size>().unwrap().to_string(), "640x480");
-        for text in ["640", "x", "15x480", "640x8193", "-640x480", "640x480x2", "9999999999x16"] {
-            assert!(text.parse::<Size>().is_err(), "{text}");
         }
     }
 

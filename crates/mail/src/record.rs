@@ -20,14 +20,15 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use tactus_clip::FfmpegError;
 use tactus_model::frames::Rate;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::clock;
 use tactus_sys::whole_file::{Readers, WholeFile};
 
-use crate::encoder::{self, Encoder, EncoderError, Started};
+use crate::encoder::{self, Started};
 use crate::matroska::{CLUSTER, PIXEL, Track};
-use crate::pictures::{Camera, Pattern, PictureError, Pictures, ScreenGrab, Size, Taken};
+use crate::pictures::{Breaker, Camera, Pattern, PictureError, Pictures, ScreenGrab, Size, Taken};
 use crate::sound::{Heard, Microphone, NoSound, Sounds, Tone};
 use crate::timing::{Digest, beside};
 use crate::{Moment, PictureSource, SoundSource, Timing};
@@ -64,6 +65,8 @@ const PIECES_MAX: usize = 4096;
 const HEADER_MAX: u64 = 64 << 10;
 /// How long sources may take for what they took before the end of the clip.
 const GRACE: Nanos = Nanos::from_secs(5);
+/// How long a source may take for a picture when the clip is to end.
+const BREAK_AFTER: Duration = Duration::from_millis(500);
 /// How often the recorder looks what has happened, and how often it reports.
 const LOOK: Duration = Duration::from_millis(20);
 const REPORT: Duration = Duration::from_millis(250);
@@ -131,7 +134,7 @@ pub enum RecordError {
     Source(#[from] SourceError),
     /// The encoder does not start.
     #[error(transparent)]
-    Encoder(#[from] EncoderError),
+    Encoder(#[from] FfmpegError),
     /// The clip cannot be written.
     #[error("cannot write {}: {error}", .path.display())]
     Write {
@@ -142,12 +145,12 @@ pub enum RecordError {
     },
     /// The encoder has failed before it wrote a part that can be played.
     #[error("{0}; it has not written a second of the clip, so there is no file")]
-    Lost(EncoderError),
+    Lost(FfmpegError),
     /// The encoder has failed.
     #[error("{error}; {} has what was recorded until then", .part.display())]
     Cut {
         /// The reason.
-        error: EncoderError,
+        error: FfmpegError,
         /// The file, with its stamps beside it.
         part: PathBuf,
     },
@@ -184,7 +187,47 @@ pub fn record(
     stop: &AtomicBool,
     report: &mut dyn FnMut(&Progress),
 ) -> Result<Recorded, RecordError> {
-    let mut sources = Sources::open(plan)?;
+    Recorder::open(plan)?.record(clip, stop, report)
+}
+
+/// A recorder whose sources are open.
+pub struct Recorder<'p> {
+    plan: &'p Plan,
+    sources: Sources,
+}
+
+impl<'p> Recorder<'p> {
+    /// Opens the sources. A display has 5 s for an answer, a sound server
+    /// [`OPEN_MOST`](tactus_sound::patience::OPEN_MOST).
+    ///
+    /// # Errors
+    /// A source does not work.
+    pub fn open(plan: &'p Plan) -> Result<Self, RecordError> {
+        Ok(Self { plan, sources: Sources::open(plan)? })
+    }
+
+    /// Records a clip, as [`record`] does.
+    ///
+    /// # Errors
+    /// As for [`record`].
+    pub fn record(
+        self,
+        clip: &Path,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(&Progress),
+    ) -> Result<Recorded, RecordError> {
+        let Self { plan, mut sources } = self;
+        record_from(plan, &mut sources, clip, stop, report)
+    }
+}
+
+fn record_from(
+    plan: &Plan,
+    sources: &mut Sources,
+    clip: &Path,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(&Progress),
+) -> Result<Recorded, RecordError> {
     let unwritten = |path: &Path| {
         let path = path.to_owned();
         move |error| RecordError::Write { path, error }
@@ -193,7 +236,7 @@ pub fn record(
     let not_a_file = || unwritten(clip)(io::Error::other("it is not a regular file"));
     let part = file.keep_part().map(Path::to_owned).ok_or_else(not_a_file)?;
     let recorded =
-        record_into(&part, plan, &mut sources, stop, report).and_then(|(timing, ended)| {
+        record_into(&part, plan, sources, stop, report).and_then(|(timing, ended)| {
             match (timing.is_empty(), ended) {
                 (true, ended) => Err(ended.map_or(RecordError::Empty, RecordError::from)),
                 (false, ended) => Ok((timing, ended)),
@@ -294,6 +337,12 @@ impl Sources {
         threads
     }
 
+    /// What ends a wait for a picture.
+    fn breaker(&self) -> Result<Option<Breaker>, RecordError> {
+        let breaker = self.pictures.as_ref().map(|(pictures, _)| pictures.breaker()).transpose();
+        Ok(breaker.map_err(SourceError::from)?.flatten())
+    }
+
     /// How many pictures may wait.
     fn queue(&self) -> usize {
         let picture = self.pictures.as_ref().map_or(1, |(_, size)| bytes_of(*size));
@@ -315,7 +364,7 @@ fn record_into(
 ) -> Result<(Timing, Option<SourceError>), RecordError> {
     let tracks = sources.tracks();
     let Started { mut encoder, input, sound_delay } =
-        Encoder::start(part, &tracks, plan.rate.as_f64())?;
+        encoder::start(part, &tracks, plan.rate.as_f64())?;
     let origin = clock::now::<Monotonic>();
     let until = origin + plan.duration.unwrap_or(LENGTH_MAX).min(LENGTH_MAX);
     let stamps = Stamps::new(plan, &tracks, origin);
@@ -324,6 +373,7 @@ fn record_into(
     let (sender, pieces) = sync_channel(PIECES_MAX);
     let (pictures, ending) = (AtomicUsize::new(0), AtomicBool::new(false));
     let pictures_max = sources.queue();
+    let breaker = sources.breaker()?;
     let ended = thread::scope(|scope| {
         let queue = Queue { sender, pictures: &pictures, pictures_max, ending: &ending };
         let threads = sources.start(scope, (origin, until), &queue);
@@ -353,24 +403,42 @@ fn record_into(
                 // The clip goes on without: a full disk ends the encoder, which has the reason.
                 let _ = save(&timing, &beside(part));
             }
+            encoder.look(false);
             thread::sleep(LOOK);
         }
         ending.store(true, Ordering::Relaxed);
-        let deadline = Instant::now() + encoder::PATIENCE;
-        while !writing.is_finished() && Instant::now() < deadline {
+        let (began, end) = (Instant::now(), clock::now::<Monotonic>());
+        let (mut breaker, mut is_broken) = (breaker, false);
+        while !writing.is_finished() && began.elapsed() < encoder::PATIENCE {
+            // A display that is stopped does not delay the end.
+            if began.elapsed() >= BREAK_AFTER
+                && threads.iter().any(|thread| !thread.is_finished())
+                && let Some(end) = breaker.take()
+            {
+                end();
+                is_broken = true;
+            }
+            encoder.look(true);
             thread::sleep(LOOK);
         }
         if !writing.is_finished() {
             // It reads no more: a broken pipe ends the writer.
-            encoder.kill();
+            encoder.kill(FfmpegError::Hangs(encoder::PATIENCE));
         }
         if joined(writing) {
-            encoder.kill();
+            encoder.kill(FfmpegError::Hangs(encoder::PATIENCE));
         }
-        threads.into_iter().filter_map(|thread| joined(thread).err()).next()
+        let ended = threads.into_iter().filter_map(|thread| joined(thread).err()).next();
+        let is_silent = matches!(ended, Some(SourceError::Picture(PictureError::Silent)));
+        if is_broken || is_silent {
+            count_missing(&mut stamps.lock(), end.min(until), plan.rate.period());
+        }
+        // Who ends the clip does not wait for a display, so nobody knows whether it would answer.
+        let is_asked = is_broken && stop.load(Ordering::Relaxed);
+        ended.filter(|error| !(is_asked && matches!(error, SourceError::Picture(_))))
     });
     let timing = stamps.into_inner();
-    match encoder.finish() {
+    match encoder.finish(encoder::PATIENCE) {
         Ok(()) => Ok((timing, ended)),
         // An encoder that gets nothing fails too.
         Err(error) if timing.is_empty() => Err(ended.map_or(error.into(), RecordError::from)),
@@ -380,6 +448,15 @@ fn record_into(
             let _ = save(&timing, &beside(part));
             Err(RecordError::Cut { error, part: part.to_owned() })
         }
+    }
+}
+
+/// Counts the pictures that were due since the last one as missing.
+fn count_missing(timing: &mut Timing, end: Moment, period: Nanos) {
+    let origin = timing.origin;
+    if let Some(picture) = &mut timing.picture {
+        let last = picture.stamps.last().map_or(origin, |stamp| origin + *stamp);
+        picture.missing += (end - last).div_floor(period);
     }
 }
 

@@ -1,19 +1,18 @@
 //! Handing a message over to a mail program with the interface of sendmail.
 
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tactus_sys::process;
+use tactus_sys::{process, program};
 use tactus_wire::LastWords;
 
 /// The usual name of the program.
 pub const SENDMAIL: &str = "sendmail";
 /// Where it may be, beside the folders in `PATH`.
-const FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/lib"];
+const FOLDERS: &str = "/usr/sbin:/usr/lib";
 /// How long it may take: it stores the message, and delivers it later.
 const PATIENCE: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(10);
@@ -90,21 +89,13 @@ pub fn send(program: &Path, message: &[u8]) -> Result<(), SendError> {
 
 /// The program, by its path or by its name.
 fn find(program: &Path) -> Option<PathBuf> {
-    let is_program = |file: &Path| {
-        let found = file.metadata();
-        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if program.components().count() > 1 {
-        return is_program(program).then(|| program.to_owned());
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(FOLDERS.map(PathBuf::from));
-    folders.map(|folder| folder.join(program)).find(|file| is_program(file))
+    program::find(program).or_else(|| program::find_along(FOLDERS.as_ref(), program))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

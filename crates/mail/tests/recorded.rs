@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use tactus_clip::{
-    Clip, ClipError, PictureDecoder, PictureSpec, PixelFormat, SoundDecoder, SoundSpec, probe,
+    Clip, ClipError, FfmpegError, PictureDecoder, PictureSpec, PixelFormat, SoundDecoder,
+    SoundSpec, probe,
 };
-use tactus_mail::encoder::EncoderError;
 use tactus_mail::record::{RecordError, SourceError};
 use tactus_mail::sound::{SECOND, TONE};
 use tactus_mail::timing::{beside, duration};
@@ -36,7 +36,7 @@ fn plan(length: Nanos) -> Plan {
 fn recorded(plan: &Plan, folder: &Path) -> Option<(PathBuf, Timing)> {
     let clip = folder.join("a.webm");
     match record(plan, &clip, &AtomicBool::new(false), &mut |_| {}) {
-        Err(RecordError::Encoder(error @ EncoderError::NotInstalled)) => {
+        Err(RecordError::Encoder(error @ FfmpegError::NotInstalled)) => {
             skip(Need::Display, error);
             None
         }
@@ -171,7 +171,7 @@ fn nothing_is_left_of_a_clip_that_does_not_begin() {
     let blind = Plan { picture: camera, sound: SoundSource::Absent, ..plan(SECOND) };
     match attempt(&blind, &clip) {
         RecordError::Source(SourceError::Picture(_)) => {}
-        RecordError::Encoder(error @ EncoderError::NotInstalled) => {
+        RecordError::Encoder(error @ FfmpegError::NotInstalled) => {
             return skip(Need::Display, error);
         }
         error => panic!("{error}"),

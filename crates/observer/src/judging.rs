@@ -10,7 +10,7 @@ use tactus_synchrony::judgement::{FailedTurn, Judgement, Plan, Playback, Turn};
 use tactus_wire::{Start, WireError, this_binary};
 
 use crate::player::Player;
-use crate::turn::{Answer, Found, PATIENCE, Request};
+use crate::turn::{Found, PATIENCE, Request, TurnEnd};
 
 /// How long a load may take to start and to end: longer than its host gives it.
 const LOAD_PATIENCE: Duration = Duration::from_secs(180);
@@ -39,7 +39,7 @@ pub enum Event<'e> {
 pub struct Interrupted;
 
 /// Judges players, each turn in a process of its own. `players` and `files` have the players and the
-/// clips of the plan, in its order. `is_over` ends it after the present turn.
+/// clips of the plan, in its order. `is_over` ends it at once: the present turn has no result.
 ///
 /// # Errors
 /// It was ended by `is_over` before any turn had a result.
@@ -68,13 +68,14 @@ pub fn judge(
             look: plan.look,
             has_sound: true,
         };
-        match run(request, plan.quantum) {
-            Answer::Found(found) => {
+        let Some(answer) = run(request, plan.quantum, is_over) else { break };
+        match answer {
+            TurnEnd::Found(found) => {
                 let Found { findings, conditions, notes } = *found;
                 playbacks.push(Playback { turn, findings, conditions, notes });
                 listener(plan, Event::Finished(&playbacks[playbacks.len() - 1]));
             }
-            Answer::Failed { reason, hint } => {
+            TurnEnd::Failed { reason, hint } => {
                 failed.push(FailedTurn { turn, reason, hint });
                 listener(plan, Event::Failed(&failed[failed.len() - 1]));
             }
@@ -84,19 +85,19 @@ pub fn judge(
     if is_empty { Err(Interrupted) } else { Ok(judgement) }
 }
 
-/// Runs a turn beside a sound server of its own.
-fn run(mut request: Request, quantum: u32) -> Answer {
+/// Runs a turn beside a sound server of its own; `None` if it was ended by `is_over`.
+fn run(mut request: Request, quantum: u32, is_over: &AtomicBool) -> Option<TurnEnd> {
     let mut server = PrivateServer::start(quantum);
     request.has_sound = server.is_ok();
     let mut notes = Vec::new();
     let mut command = this_binary(&["internal", "observer"]);
     // It lives as long as the turn.
-    let mut _manager = None;
+    let mut manager = None;
     match &server {
         Ok(server) => {
             command.envs(server.variables());
-            let manager = SessionManager::start(server);
-            _manager = manager.map_err(|error| notes.push(error.to_string())).ok();
+            let started = SessionManager::start(server);
+            manager = started.map_err(|error| notes.push(error.to_string())).ok();
         }
         Err(error) => {
             notes.push(format!("nothing was heard: {error}"));
@@ -110,30 +111,60 @@ fn run(mut request: Request, quantum: u32) -> Answer {
     let is_idle = request.load.load.is_idle();
     let starting = if is_idle { Duration::ZERO } else { LOAD_PATIENCE };
     let patience = Duration::from(request.clip.duration()) + 3 * PATIENCE + starting;
-    let mut answer = answer(command, &request, patience);
+    let mut answer = answer(command, &request, patience, is_over)?;
     // Without it, nothing that was observed is the player's fault.
     if let Some(status) = server.as_mut().ok().and_then(PrivateServer::ended) {
-        let reason =
-            format!("the sound server of the judge did not last as long as the turn: {status}");
-        return Answer::Failed { reason, hint: None };
+        return Some(not_lasted("sound server", &status.to_string()));
     }
-    if let Answer::Found(found) = &mut answer {
+    if let Some(status) = manager.as_mut().and_then(SessionManager::ended) {
+        return Some(not_lasted("session manager of the sound server", &status.to_string()));
+    }
+    if let TurnEnd::Found(found) = &mut answer {
         found.notes.extend(notes);
     }
-    answer
+    Some(answer)
 }
 
-fn answer(command: std::process::Command, request: &Request, patience: Duration) -> Answer {
-    let failed = |reason: String| Answer::Failed { reason, hint: None };
+/// The answer of a turn whose judge has lost what it needs.
+fn not_lasted(what: &str, reason: &str) -> TurnEnd {
+    let reason = format!("the {what} of the judge did not last as long as the turn: {reason}");
+    TurnEnd::Failed { reason, hint: None }
+}
+
+/// How often the judge looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+fn answer(
+    command: std::process::Command,
+    request: &Request,
+    patience: Duration,
+    is_over: &AtomicBool,
+) -> Option<TurnEnd> {
+    let failed = |reason: String| TurnEnd::Failed { reason, hint: None };
     let start = Start::new(command).in_own_group().dies_with_this_thread().keeps_last_words();
     let (mut observer, mut answers) = match start.start() {
         Ok(started) => started,
-        Err(error) => return failed(format!("cannot start the observer: {error}")),
+        Err(error) => return Some(failed(format!("cannot start the observer: {error}"))),
     };
-    let answer = observer.send(request).and_then(|()| answers.read_within(patience));
+    let sent = observer.send(request);
+    let answer = std::thread::scope(|scope| {
+        let read = scope.spawn(move || sent.and_then(|()| answers.read_within(patience)));
+        while !read.is_finished() {
+            if is_over.load(Ordering::Relaxed) {
+                // The end of its output ends the reading.
+                observer.kill();
+            }
+            std::thread::sleep(LOOK);
+        }
+        read.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
     if let Err(WireError::Silent { .. }) = answer {
         observer.kill();
     }
     let end = observer.end(PATIENCE);
-    answer.unwrap_or_else(|error| failed(format!("the observer sends no result: {error}; {end}")))
+    match answer {
+        Ok(answer) => Some(answer),
+        Err(_) if is_over.load(Ordering::Relaxed) => None,
+        Err(error) => Some(failed(format!("the observer sends no result: {error}; {end}"))),
+    }
 }

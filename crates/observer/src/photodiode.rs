@@ -33,7 +33,7 @@ const CHANGES_PER_FRAME: usize = 4;
 
 /// What differs between pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct Sight {
     number: Option<u16>,
     is_bright: bool,
 }
@@ -44,7 +44,7 @@ struct Looks {
     period: Nanos,
     picture: Picture,
     /// What the last look saw, and when it began.
-    last: Option<(Seen, Moment)>,
+    last: Option<(Sight, Moment)>,
     changes_most: usize,
 }
 
@@ -56,7 +56,7 @@ impl Looks {
     }
 
     /// Adds a look from `began` to `ended`.
-    fn add(&mut self, seen: Seen, began: Moment, ended: Moment) {
+    fn add(&mut self, seen: Sight, began: Moment, ended: Moment) {
         let Some((before, since)) = self.last.replace((seen, began)) else { return };
         let Picture { changes, blind } = &mut self.picture;
         if ended - since > self.period.saturating_mul(BLIND) {
@@ -67,7 +67,7 @@ impl Looks {
         }
         let when = Span { from: since, to: ended };
         if changes.len() < self.changes_most {
-            let Seen { number, is_bright } = seen;
+            let Sight { number, is_bright } = seen;
             changes.push(Change { when, number, is_bright });
         } else {
             put_blind(blind, when);
@@ -98,11 +98,11 @@ impl Eye {
         Self { screen, columns, row, flashing: clip.flashing_pixel() }
     }
 
-    fn look(&self) -> Seen {
+    fn look(&self) -> Sight {
         let is_white = |column, row| self.screen.brightness(column, row) >= WHITE;
         let cells = self.columns.map(|column| is_white(column, self.row));
         let is_bright = is_white(self.flashing.0, self.flashing.1);
-        Seen { number: strip::read(&cells), is_bright }
+        Sight { number: strip::read(&cells), is_bright }
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn look(looks: &mut Looks, micros: u64, number: Option<u16>, is_bright: bool) {
-        looks.add(Seen { number, is_bright }, at(micros), at(micros + 5));
+        looks.add(Sight { number, is_bright }, at(micros), at(micros + 5));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(crate) struct Found {
 
 /// The answer to a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum TurnEnd {
     Found(Box<Found>),
     Failed { reason: String, hint: Option<String> },
 }
@@ -105,7 +105,7 @@ enum TurnError {
 pub fn observer_main() -> Result<(), WireError> {
     let request: Request = tactus_wire::requests().read()?;
     let answer = match observe(&request) {
-        Ok(found) => Answer::Found(Box::new(found)),
+        Ok(found) => TurnEnd::Found(Box::new(found)),
         Err(error) => {
             let hint = match &error {
                 TurnError::Display(error) => error.hint(),
@@ -113,7 +113,7 @@ pub fn observer_main() -> Result<(), WireError> {
                 TurnError::Load(_, error) => error.hint.as_deref(),
                 _ => None,
             };
-            Answer::Failed { reason: error.to_string(), hint: hint.map(str::to_owned) }
+            TurnEnd::Failed { reason: error.to_string(), hint: hint.map(str::to_owned) }
         }
     };
     tactus_wire::responses().write(&answer)

@@ -45,7 +45,8 @@ pub struct Summary {
     pub shown: u64,
     /// Frames that were not, because the next one was due as well.
     pub dropped: u64,
-    /// Frames that were neither: their decoder had not delivered them when playing ended.
+    /// Frames that were neither: their decoder had not delivered them when playing ended, or their display
+    /// did not answer any more.
     pub missing: u64,
     /// Periods of a frame in which the one before was still seen.
     pub repeated: u64,

@@ -1,83 +1,31 @@
-//! Starting, keys, the end.
+//! The thread that plays: starting the clock, commands, progress.
+
+mod ending;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use tactus_clip::{Clip, ClipError};
 use tactus_delivery::item::Moment;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
-use tactus_playback::{IfLate, MediaTime, Shown, Speed, Summary, Tally};
-use tactus_sound::{Destination, OutputSpec, Peer};
+use tactus_playback::{MediaTime, Shown, Speed, Summary, Tally};
 use tactus_sys::usage;
 use tactus_xserver::window::WindowError;
 
+use crate::command::Command;
 use crate::error::PlayerError;
 use crate::event::{
     Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundCounts, SoundInfo,
 };
-use crate::picture::{self, FromPicture, Picture, Setting, ToPicture};
-use crate::reader::{self, Decoders, End};
+use crate::opening::{self, Message};
+use crate::picture::{FromPicture, Picture};
+use crate::reader::End;
 use crate::shared::{Order, SharedClock, now};
 use crate::sound::{self, FromSound, Sound};
-use crate::surface::{Happened, Input, Output, Surface};
-
-pub use crate::picture::Pace;
-
-/// What people ask of a player.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Pause, or go on.
-    Pause,
-    /// Jump by so many seconds of the clip.
-    Jump(i32),
-    /// A tenth faster.
-    Faster,
-    /// A tenth slower.
-    Slower,
-    /// As recorded.
-    NormalSpeed,
-    /// End.
-    Quit,
-}
-
-/// A clip and where it is shown.
-#[derive(Clone, Debug)]
-pub struct Track {
-    /// The clip.
-    pub clip: Clip,
-    /// Where its picture is shown.
-    pub output: Output,
-}
-
-/// What is played, and how.
-#[derive(Clone, Debug)]
-pub struct Spec {
-    /// The clips, in step.
-    pub tracks: Vec<Track>,
-    /// Where they begin.
-    pub from: MediaTime,
-    /// How much of them is played; `None` for all.
-    pub length: Option<Nanos>,
-    /// How fast.
-    pub speed: Speed,
-    /// What happens to late frames.
-    pub if_late: IfLate,
-    /// Who gets the sound; `None` for no sound.
-    pub sound: Option<Destination>,
-    /// How the threads that show frames run.
-    pub pace: Pace,
-}
-
-impl Spec {
-    /// Where playing ends, if not at the end of the clips.
-    fn until(&self) -> Option<MediaTime> {
-        self.length.map(|length| self.from.after(length))
-    }
-}
+use crate::spec::Spec;
 
 /// How long decoders may take to deliver their first frames.
 const READY_MOST: Nanos = Nanos::from_secs(30);
@@ -86,34 +34,18 @@ const DEVICE_MOST: Nanos = Nanos::from_secs(3);
 /// How often progress is reported.
 const PROGRESS: Nanos = Nanos::from_millis(250);
 const LOOK: Duration = Duration::from_millis(50);
-/// How long threads may take to end: an X server that is stopped answers nothing.
-const END_MOST: Nanos = Nanos::from_secs(2);
-/// How much shorter than it says a clip may be.
-const SHORT: Nanos = Nanos::from_secs(1);
 /// The rate of sound as long as no device has said its own.
 const RATE_USUAL: u32 = 48_000;
 
-/// What comes to the thread that controls.
-enum In {
-    Command(Command),
-    Closed,
-    /// The server of this display is gone.
-    Lost(String),
-    /// What was not granted.
-    Shortfalls(Vec<Shortfall>),
-    Picture(usize, FromPicture),
-    Sound(FromSound),
-}
-
 /// Sends commands to a player, from any thread.
 #[derive(Clone)]
-pub struct Remote(Sender<In>);
+pub struct Remote(Sender<Message>);
 
 impl Remote {
     /// Sends a command.
     pub fn send(&self, command: Command) {
         // The player may have ended.
-        let _ = self.0.send(In::Command(command));
+        let _ = self.0.send(Message::Command(command));
     }
 }
 
@@ -145,8 +77,8 @@ struct Playing {
 
 struct Player {
     spec: Spec,
-    to: Sender<In>,
-    inbox: Receiver<In>,
+    to: Sender<Message>,
+    inbox: Receiver<Message>,
     clock: Arc<SharedClock>,
     clips: Vec<Playing>,
     sound: Option<Sound>,
@@ -177,13 +109,13 @@ impl Player {
     /// Opens windows and the sound device, and starts their threads.
     fn open(spec: Spec, on_event: &mut impl FnMut(Event)) -> Result<Self, PlayerError> {
         let (to, inbox) = channel();
-        let (first, output) = open_sound(&spec, on_event)?;
+        let (first, output) = opening::sound(&spec, on_event)?;
         let rate = output.as_ref().map_or(RATE_USUAL, |(output, _)| output.rate());
         let order = Order { number: 0, from: spec.from, speed: spec.speed, rate };
         let clock = Arc::new(SharedClock::new(order));
         let mut clips = Vec::new();
         for (number, track) in spec.tracks.iter().enumerate() {
-            let picture = open_picture(number, track, &spec, &clock, &to, on_event)?;
+            let picture = opening::picture(number, track, &spec, &clock, &to, on_event)?;
             let (clip, tally) = (track.clip.clone(), Tally::default());
             clips.push(Playing { clip, picture, tally, end: None });
         }
@@ -191,8 +123,8 @@ impl Player {
             Some(((output, output_spec), first)) => {
                 let (clip, player_to) = (spec.tracks[first].clip.clone(), to.clone());
                 let to = to.clone();
-                let report = move |from| drop(to.send(In::Sound(from)));
-                let decoders = decoders(&spec, &player_to);
+                let report = move |from| drop(to.send(Message::Sound(from)));
+                let decoders = opening::decoders(&spec, &player_to);
                 let setting =
                     sound::Setting { clip, clock: Arc::clone(&clock), until: spec.until() };
                 Some(Sound::start(setting, output, output_spec, decoders, report)?)
@@ -228,15 +160,15 @@ impl Player {
         let mut reported = now();
         loop {
             match self.inbox.recv_timeout(LOOK) {
-                Ok(In::Closed | In::Command(Command::Quit)) => return Ok(()),
-                Ok(In::Command(command)) => self.command(command, on_event),
-                Ok(In::Lost(display)) => {
+                Ok(Message::Closed | Message::Command(Command::Quit)) => return Ok(()),
+                Ok(Message::Command(command)) => self.command(command, on_event),
+                Ok(Message::Lost(display)) => {
                     let reason = "its connection has ended".to_owned();
                     return Err(WindowError::Ended { display, reason }.into());
                 }
-                Ok(In::Picture(number, from)) => self.picture(number, from, on_event)?,
-                Ok(In::Sound(from)) => self.sound(from, on_event),
-                Ok(In::Shortfalls(shortfalls)) => self.report_shortfalls(shortfalls, on_event),
+                Ok(Message::Picture(number, from)) => self.picture(number, from, on_event)?,
+                Ok(Message::Sound(from)) => self.sound(from, on_event),
+                Ok(Message::Shortfalls(shortfalls)) => self.report_shortfalls(shortfalls, on_event),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             if !self.waits.is_over {
@@ -374,25 +306,22 @@ impl Player {
                 tally.drop_frames(whole + u64::from(rest && period > Nanos::ZERO), due);
                 on_event(Event::Note(Note::Behind { clip: number, from, to }));
             }
-            FromPicture::Missing { from, to } => self.miss(number, from, to, on_event),
+            FromPicture::Missing { from, to } => {
+                self.miss(number, from, to);
+                on_event(Event::Note(Note::Missing { clip: number, from, to }));
+            }
+            FromPicture::Unseen { from, to } => self.unseen(number, from, to, on_event),
             FromPicture::Failed(error) => return Err(error),
             FromPicture::Ready(_) | FromPicture::Ended(_) | FromPicture::Happened(_) => {}
         }
         Ok(())
     }
 
-    /// Counts the frames of a part of a clip that the decoder has not delivered.
-    fn miss(
-        &mut self,
-        number: usize,
-        from: MediaTime,
-        to: MediaTime,
-        on_event: &mut impl FnMut(Event),
-    ) {
+    /// Counts the frames of a part of a clip as missing.
+    fn miss(&mut self, number: usize, from: MediaTime, to: MediaTime) {
         let Playing { clip, tally, .. } = &mut self.clips[number];
         let period = clip.picture.as_ref().map(|picture| picture.period);
         tally.miss(to.since(from).div_floor(period.unwrap_or_default()));
-        on_event(Event::Note(Note::Missing { clip: number, from, to }));
     }
 
     /// Reports each shortfall once: several threads have the same.
@@ -478,73 +407,6 @@ impl Player {
         let frames = frames.reduce(Summary::with).unwrap_or_default();
         Progress { media, duration, left, is_paused, speed, slip_ns, frames }
     }
-
-    /// Ends the threads, and reports what was done.
-    fn end(&mut self, on_event: &mut impl FnMut(Event)) -> Result<(), PlayerError> {
-        self.clips.iter().filter_map(|clip| clip.picture.as_ref()).for_each(Picture::quit);
-        if let Some(sound) = &mut self.sound {
-            sound.quit();
-        }
-        let began = now();
-        while now() - began < END_MOST && !self.threads_have_ended() {
-            thread::sleep(Duration::from_millis(2));
-        }
-        while let Ok(event) = self.inbox.try_recv() {
-            match event {
-                In::Sound(FromSound::Counts(counts)) => self.counts = Some(counts),
-                In::Picture(_, FromPicture::Shown(receipt)) => {
-                    self.count(&receipt);
-                    on_event(Event::Frame(receipt));
-                }
-                In::Picture(number, FromPicture::Missing { from, to }) => {
-                    self.miss(number, from, to, on_event);
-                }
-                _ => {}
-            }
-        }
-        let mut pictures = self.clips.iter().filter_map(|clip| clip.picture.as_ref());
-        let stuck =
-            pictures.find(|picture| !picture.has_ended()).map(|picture| picture.display.clone());
-        let is_short = self.report_short_clips(on_event);
-        let summaries = self.clips.iter().map(|clip| clip.tally.summary()).collect();
-        let decoder_cpu = children_cpu().saturating_sub(self.children_cpu);
-        on_event(Event::Ended { summaries, sound: self.counts, decoder_cpu });
-        match stuck {
-            Some(display) => Err(PlayerError::NoAnswer { display }),
-            None if is_short => Err(PlayerError::Short),
-            None => Ok(()),
-        }
-    }
-
-    fn threads_have_ended(&self) -> bool {
-        let mut pictures = self.clips.iter().filter_map(|clip| clip.picture.as_ref());
-        pictures.all(Picture::has_ended) && self.sound.as_ref().is_none_or(Sound::has_ended)
-    }
-
-    /// Reports clips that ended before their time, and what decoders complained about. Returns whether
-    /// there are such clips.
-    fn report_short_clips(&self, on_event: &mut impl FnMut(Event)) -> bool {
-        if self.failure.is_some() {
-            return false;
-        }
-        let mut is_short = false;
-        for (number, Playing { clip, end, .. }) in self.clips.iter().enumerate() {
-            let Some(End { at, complaints, unstamped, .. }) = end else { continue };
-            if *unstamped > 0 {
-                on_event(Event::Note(Note::Unstamped { clip: number, frames: *unstamped }));
-            }
-            let last = self.sound_end.as_ref().map_or(*at, |sound| sound.at.max(*at));
-            let missing = clip.duration.filter(|of| last.after(SHORT) < MediaTime::ZERO.after(*of));
-            is_short |= missing.is_some();
-            let note = match missing {
-                Some(of) => Note::Short { clip: number, at: last, of, reason: complaints.clone() },
-                None if complaints.is_empty() => continue,
-                None => Note::Complained(complaints.clone()),
-            };
-            on_event(Event::Note(note));
-        }
-        is_short
-    }
 }
 
 /// The CPU time of this process's children that have ended; zero if the kernel does not say.
@@ -554,121 +416,4 @@ fn children_cpu() -> Nanos {
 
 fn failure_text(error: &ClipError) -> String {
     format!("{error}; what follows is missing")
-}
-
-/// The number of the clip whose sound is played, and its device.
-type OpenSound = (Option<usize>, Option<(tactus_sound::Output, OutputSpec)>);
-
-/// Opens the sound device for the first clip with sound.
-fn open_sound(spec: &Spec, on_event: &mut impl FnMut(Event)) -> Result<OpenSound, PlayerError> {
-    let Some(to) = spec.sound.clone() else { return Ok((None, None)) };
-    let mut with_sound =
-        (0..spec.tracks.len()).filter(|number| spec.tracks[*number].clip.sound.is_some());
-    let Some(first) = with_sound.next() else { return Ok((None, None)) };
-    with_sound.for_each(|other| on_event(Event::Note(Note::Muted(other))));
-    let name = "tactus-player".to_owned();
-    let output_spec = OutputSpec { name, channels: sound::CHANNELS, to };
-    match (output_spec.open(), &output_spec.to) {
-        (Ok(output), _) => Ok((Some(first), Some((output, output_spec)))),
-        (Err(error), Destination::Server(Peer::Client(client))) => {
-            Err(PlayerError::NoClient { client: client.clone(), error })
-        }
-        (Err(error), Destination::Alsa(_)) => Err(PlayerError::NoHardware(error)),
-        (Err(error), _) => {
-            on_event(Event::Note(Note::Silent(error.to_string())));
-            Ok((None, None))
-        }
-    }
-}
-
-/// Opens the window of a clip, if it has a picture, and starts its threads.
-fn open_picture(
-    number: usize,
-    track: &Track,
-    spec: &Spec,
-    clock: &Arc<SharedClock>,
-    to: &Sender<In>,
-    on_event: &mut impl FnMut(Event),
-) -> Result<Option<Picture>, PlayerError> {
-    let Track { clip, output } = track;
-    let Some(picture) = &clip.picture else { return Ok(None) };
-    let name = clip.path.file_name().unwrap_or_default().to_string_lossy();
-    let (title, size) = (format!("{name} - tactus"), (picture.width, picture.height));
-    let (mut surface, input) = Surface::open(output, &title, size)?;
-    on_event(Event::Opened(surface.info(number)));
-    let (frames, inbox) = picture::inbox();
-    let put = frames.clone();
-    let found = move |found| {
-        let found = match found {
-            Ok(frame) => ToPicture::Frame(frame),
-            Err(end) => ToPicture::End(end),
-        };
-        // The thread may have ended.
-        let _ = put.send(found);
-    };
-    let frames_wanted = surface.frames(spec.from);
-    let decoders = decoders(spec, to);
-    let reader = reader::pictures(clip.clone(), frames_wanted, decoders, found)?;
-    let buffers = surface.buffers();
-    for _ in 0..buffers {
-        reader.free(surface.buffer()?);
-    }
-    if let Some(input) = input {
-        attend(input, surface.info(number).display, frames.clone(), to.clone())?;
-    }
-    let (clock, if_late, pace) = (Arc::clone(clock), spec.if_late, spec.pace);
-    let (period, until) = (picture.period, spec.until());
-    let setting =
-        Setting { clip: number, surface, clock, if_late, pace, reader, buffers, period, until };
-    let report = {
-        let to = to.clone();
-        move |from| {
-            let sent = match from {
-                FromPicture::Happened(Happened::Command(command)) => In::Command(command),
-                FromPicture::Happened(Happened::Closed) => In::Closed,
-                from => In::Picture(number, from),
-            };
-            drop(to.send(sent));
-        }
-    };
-    Picture::start(setting, (frames, inbox), report).map(Some)
-}
-
-/// The policy of decoders; what is not granted is reported.
-fn decoders(spec: &Spec, to: &Sender<In>) -> Decoders {
-    let to = to.clone();
-    let report = move |shortfalls| drop(to.send(In::Shortfalls(shortfalls)));
-    Decoders { policy: spec.pace.decoders, report: Box::new(report) }
-}
-
-/// Starts the thread that reads the keys of a window.
-fn attend(
-    input: Input,
-    display: String,
-    picture: Sender<ToPicture>,
-    to: Sender<In>,
-) -> Result<(), PlayerError> {
-    let run = move || {
-        loop {
-            // Both may have ended.
-            let sent = match input.next() {
-                Happened::Command(command) => to.send(In::Command(command)).is_ok(),
-                Happened::Exposed => picture.send(ToPicture::Exposed).is_ok(),
-                Happened::Closed => {
-                    let _ = to.send(In::Closed);
-                    false
-                }
-                // The thread that draws may have nothing to draw.
-                Happened::Lost => {
-                    let _ = to.send(In::Lost(display.clone()));
-                    false
-                }
-            };
-            if !sent {
-                return;
-            }
-        }
-    };
-    let thread = thread::Builder::new().name("window".to_owned()).spawn(run);
-    thread.map(drop).map_err(PlayerError::Thread)
 }

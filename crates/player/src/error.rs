@@ -48,7 +48,9 @@ pub enum PlayerError {
         possible: Vec<String>,
     },
     /// It answers nothing any more, so what became of the last frames is unknown.
-    #[error("the display {display} does not answer: frames after the last receipt are missing")]
+    #[error(
+        "the display {display} did not answer when playing ended: frames after the last receipt are missing"
+    )]
     NoAnswer {
         /// Its name.
         display: String,

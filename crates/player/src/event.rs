@@ -227,6 +227,8 @@ pub enum Note {
     Silent(String),
     /// The sound server or the device was lost: wall time drives the clock until it is back.
     SoundLost,
+    /// The sound server or the device asks for nothing: wall time drives the clock until it does.
+    SoundSilent,
     /// The sound server or the device is back.
     SoundBack,
     /// The positions of the device jumped: a piece of the sound was cut.
@@ -262,6 +264,15 @@ pub enum Note {
         /// Its end.
         to: MediaTime,
     },
+    /// A display has not shown this part of a clip: it did not answer, or has ended.
+    Unseen {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// The beginning of the part.
+        from: MediaTime,
+        /// Its end.
+        to: MediaTime,
+    },
     /// Frames have no stamp of their own: the times of the container count.
     Unstamped {
         /// The number of the clip, from 0.
@@ -281,6 +292,11 @@ impl std::fmt::Display for Note {
             Self::Silent(reason) => write!(f, "no sound: {reason}; wall time drives the clock"),
             Self::SoundLost => f.write_str(
                 "the sound server has ended, or its device is gone: wall time drives the clock until it is back",
+            ),
+            Self::SoundSilent => write!(
+                f,
+                "the sound server or its device asked for nothing for {} s, so it is stopped: wall time drives the clock until it is back",
+                crate::sound::SILENT_MOST.as_secs_f64()
             ),
             Self::SoundBack => f.write_str("the sound is back"),
             Self::SoundJumped => {
@@ -306,6 +322,13 @@ impl std::fmt::Display for Note {
                 write!(
                     f,
                     "clip {clip}: the decoder has not delivered the picture from {from:.1} s to {to:.1} s"
+                )
+            }
+            Self::Unseen { clip, from, to } => {
+                let (clip, from, to) = (clip + 1, from.as_secs_f64(), to.as_secs_f64());
+                write!(
+                    f,
+                    "clip {clip}: the display has not shown the picture from {from:.1} s to {to:.1} s"
                 )
             }
             Self::Unstamped { clip, frames } => write!(

@@ -14,24 +14,32 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`control`] | starting, keys, the end: the thread that calls [`play`] |
+//! | [`command`] | what people ask of a player |
+//! | [`spec`] | what is played, and how |
+//! | [`control`] | starting, commands, the end: the thread that calls [`play`] |
 //! | [`event`] | what a player reports |
 //! | [`surface`] | where frames are shown: windows, and devices of the delivery server |
 #![forbid(unsafe_code)]
 
+pub mod command;
 pub mod control;
 mod error;
 pub mod event;
+mod opening;
 mod picture;
 mod reader;
 mod shared;
 mod sound;
+pub mod spec;
 pub mod surface;
 
-pub use control::{Command, Pace, Remote, Spec, Track, play};
+pub use command::Command;
+pub use control::{Remote, play};
 pub use error::PlayerError;
 pub use event::{
     Event, FrameOutcome, FrameReceipt, Note, Preparation, Progress, SoundInfo, Way, WindowInfo,
 };
+pub use picture::Pace;
+pub use spec::{Spec, Track};
 pub use surface::Output;
 pub use tactus_xserver::window::Transport;

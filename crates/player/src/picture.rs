@@ -1,6 +1,7 @@
 //! The thread that shows the frames of a clip.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -18,12 +19,13 @@ use tactus_playback::{Choice, Clock, IfLate, MediaTime, choose};
 use tactus_prepare::{Preparation, ThreadRef};
 use tactus_reserve::{Reserve, Rung};
 use tactus_sys::{affinity, thread as system_thread};
+use tactus_xserver::window::{lead, rehearse};
 
 use crate::error::PlayerError;
 use crate::event::{FrameOutcome, FrameReceipt, Granted};
 use crate::reader::{End, Frame, Reader};
 use crate::shared::{Order, SharedClock, now};
-use crate::surface::{Answer, Buffer, Happened, Seen, Shown, Surface};
+use crate::surface::{Buffer, FrameEnd, Handover, Happened, Line, Sighting, Surface};
 
 /// How the threads that show frames run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +85,11 @@ pub(crate) enum FromPicture {
         from: MediaTime,
         to: MediaTime,
     },
+    /// The display has not shown what was due between these times.
+    Unseen {
+        from: MediaTime,
+        to: MediaTime,
+    },
     /// All frames of an order are shown.
     Ended(End),
     Failed(PlayerError),
@@ -94,10 +101,6 @@ const SKIP_FIRST: Nanos = Nanos::from_millis(500);
 const SKIP_MOST: Nanos = Nanos::from_secs(8);
 /// How many of the last frames decide how long before its time a frame is handed over.
 const LEADS: usize = 31;
-/// Frames that are shown before the clip.
-const REHEARSED: u32 = 6;
-/// The longest lead: a server that takes longer is late.
-const LEAD_MOST: Nanos = Nanos::from_millis(8);
 /// How long a server may take to call frames back.
 const CUT_MOST: Nanos = Nanos::from_secs(1);
 /// A thread without anything to do waits until somebody wakes it: whoever explains why its next
@@ -109,6 +112,7 @@ pub(crate) struct Picture {
     to: Sender<ToPicture>,
     pub(crate) reader: Reader,
     pub(crate) display: String,
+    line: Line,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -116,6 +120,8 @@ pub(crate) struct Picture {
 pub(crate) struct Setting {
     pub(crate) clip: usize,
     pub(crate) surface: Surface,
+    /// What ends the waits of the surface.
+    pub(crate) line: Line,
     pub(crate) clock: Arc<SharedClock>,
     pub(crate) if_late: IfLate,
     pub(crate) pace: Pace,
@@ -135,12 +141,12 @@ pub(crate) fn inbox() -> (Sender<ToPicture>, Receiver<ToPicture>) {
 
 impl Picture {
     pub(crate) fn start(
-        setting: Setting,
+        mut setting: Setting,
         (to, inbox): (Sender<ToPicture>, Receiver<ToPicture>),
         report: impl Fn(FromPicture) + Send + 'static,
     ) -> Result<Self, PlayerError> {
         let (reader, clip) = (setting.reader.clone(), setting.clip);
-        let display = setting.surface.info(clip).display;
+        let (display, line) = (setting.surface.info(clip).display, mem::take(&mut setting.line));
         let run = move || {
             let _reserve = match prepare(setting.pace) {
                 Ok((reserve, shortfalls)) => {
@@ -156,12 +162,13 @@ impl Picture {
             };
             let mut screen = Screen::new(setting, report);
             if let Err(error) = screen.rehearse().and_then(|()| screen.run(&inbox)) {
+                screen.report_unseen();
                 (screen.report)(FromPicture::Failed(error));
             }
         };
         let name = format!("picture/{clip}");
         let thread = thread::Builder::new().name(name).spawn(run).map_err(PlayerError::Thread)?;
-        Ok(Self { to, reader, display, thread: Some(thread) })
+        Ok(Self { to, reader, display, line, thread: Some(thread) })
     }
 
     /// Lets it see that the clock has changed.
@@ -170,10 +177,15 @@ impl Picture {
         let _ = self.to.send(ToPicture::Changed);
     }
 
-    /// Asks it to end; it does so once the server answers.
+    /// Asks it to end; it does so once the display answers.
     pub(crate) fn quit(&self) {
         let _ = self.to.send(ToPicture::Quit);
         self.reader.stop();
+    }
+
+    /// Ends its wait for the display, which fails.
+    pub(crate) fn hang_up(&self) {
+        self.line.hang_up();
     }
 
     /// Whether it has ended.
@@ -268,15 +280,14 @@ impl<R: Fn(FromPicture)> Screen<R> {
             return Ok(());
         }
         let black = surface.buffer()?;
-        for number in 0..REHEARSED {
+        let taken = rehearse(|| {
             let shown = surface.show(&black, now(), *if_late, *period)?;
-            // The first one sets up what the others use.
-            if let Shown::Now(Answer::Seen(seen)) = shown
-                && number > 0
-            {
-                self.leads.add(seen.at - seen.began);
-            }
-        }
+            Ok::<_, PlayerError>(match shown {
+                Handover::Now(FrameEnd::Seen(seen)) => Some(seen.at - seen.began),
+                _ => None,
+            })
+        })?;
+        taken.into_iter().for_each(|taken| self.leads.add(taken));
         // Drawn again, it is black.
         self.seen = Some(black);
         Ok(())
@@ -370,6 +381,14 @@ impl<R: Fn(FromPicture)> Screen<R> {
         }
     }
 
+    /// Reports what was due when the display failed.
+    fn report_unseen(&self) {
+        let (from, to) = (self.reached, self.setting.clock.clock().media_at(now()));
+        if to > from {
+            (self.report)(FromPicture::Unseen { from, to });
+        }
+    }
+
     /// Follows the clock to another order.
     fn change(&mut self) -> Result<(), PlayerError> {
         let order = self.setting.clock.state().order;
@@ -404,9 +423,9 @@ impl<R: Fn(FromPicture)> Screen<R> {
                 continue;
             };
             match answer {
-                Answer::Seen(seen) => self.seen(frame, due, (seen, lead), clock),
-                Answer::Dropped => self.dropped(frame, due, clock),
-                Answer::Cut => cut.push(frame),
+                FrameEnd::Seen(seen) => self.seen(frame, due, (seen, lead), clock),
+                FrameEnd::Dropped => self.dropped(frame, due, clock),
+                FrameEnd::Cut => cut.push(frame),
             }
         }
         // They come in the order of their times, and wait again.
@@ -441,18 +460,18 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let lead = self.lead();
         let Setting { surface, if_late, period, .. } = &mut self.setting;
         match surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))? {
-            Shown::Now(Answer::Seen(seen)) => {
+            Handover::Now(FrameEnd::Seen(seen)) => {
                 self.leads.add(seen.at - seen.began);
                 self.seen(frame, due, (seen, lead), &clock);
             }
-            Shown::Now(Answer::Dropped | Answer::Cut) => self.dropped(frame, due, &clock),
-            Shown::Later(answer) => self.sent.push_back(Sent { answer, frame, due, lead }),
+            Handover::Now(FrameEnd::Dropped | FrameEnd::Cut) => self.dropped(frame, due, &clock),
+            Handover::Later(answer) => self.sent.push_back(Sent { answer, frame, due, lead }),
         }
         Ok(())
     }
 
     /// Reports a frame that is seen, and keeps it.
-    fn seen(&mut self, frame: Frame, due: Moment, (seen, lead): (Seen, Nanos), clock: &Clock) {
+    fn seen(&mut self, frame: Frame, due: Moment, (seen, lead): (Sighting, Nanos), clock: &Clock) {
         self.reach(&frame);
         let slip = clock.slip(seen.at);
         let receipt = receipt(self.setting.clip, &frame, due, Some((seen, lead)), slip);
@@ -513,7 +532,7 @@ fn receipt(
     clip: usize,
     frame: &Frame,
     due: Moment,
-    shown: Option<(Seen, Nanos)>,
+    shown: Option<(Sighting, Nanos)>,
     slip: i64,
 ) -> FrameReceipt {
     let seen = shown.map(|(seen, _)| seen);
@@ -545,20 +564,21 @@ struct Leads {
 
 impl Leads {
     fn add(&mut self, lead: Nanos) {
-        self.last[self.count % LEADS] = lead.min(LEAD_MOST);
+        self.last[self.count % LEADS] = lead;
         self.count += 1;
     }
 
     /// The median of the last frames.
     fn usual(&self) -> Nanos {
-        let (mut sorted, count) = (self.last, self.count.min(LEADS));
-        sorted[..count].sort_unstable();
-        sorted[count / 2]
+        let mut last = self.last;
+        lead(&mut last[..self.count.min(LEADS)])
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tactus_xserver::window::LEAD_MOST;
+
     use super::*;
 
     #[test]

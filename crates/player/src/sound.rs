@@ -27,6 +27,8 @@ const AHEAD: Nanos = Nanos::from_millis(300);
 const STORED: Nanos = Nanos::from_millis(1500);
 /// Blocks of samples between reader and thread.
 const BLOCKS: usize = 16;
+/// How long a device may ask for nothing.
+pub(crate) const SILENT_MOST: Nanos = Nanos::from_secs(2);
 /// The time that a thread needs to hand samples over, beside two cycles and the latency.
 const MARGIN: Nanos = Nanos::from_millis(20);
 
@@ -87,6 +89,8 @@ impl Sound {
             is_ready: false,
             anchor: None,
             counts: SoundCounts::default(),
+            asked: now(),
+            handed: Handed::default(),
         };
         let run = move || {
             speaker.up();
@@ -183,10 +187,35 @@ struct Speaker<R> {
     is_ready: bool,
     anchor: Option<Anchor>,
     counts: SoundCounts,
+    /// When the device last asked for samples.
+    asked: Moment,
+    handed: Handed,
+}
+
+/// What the device has since it was last silenced.
+#[derive(Clone, Copy, Default)]
+struct Handed {
+    frames: u64,
+    /// What it had taken or cut before.
+    before: u64,
+}
+
+impl Handed {
+    /// The frames that it has not taken.
+    fn left(&self, output: &Output) -> u64 {
+        self.frames.saturating_sub(taken(output).saturating_sub(self.before))
+    }
+}
+
+/// The frames that a device has taken or cut.
+fn taken(output: &Output) -> u64 {
+    let counts = output.counts();
+    counts.played + counts.late
 }
 
 impl<R: Fn(FromSound)> Speaker<R> {
     fn up(&mut self) {
+        self.asked = now();
         let Some(output) = &mut self.output else { return };
         output.update_latency();
         (self.report)(FromSound::Up(SoundInfo {
@@ -238,6 +267,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         self.anchor = None;
         if let Some(output) = &mut self.output {
             output.flush();
+            self.handed = Handed { frames: 0, before: taken(output) };
         }
     }
 
@@ -265,14 +295,9 @@ impl<R: Fn(FromSound)> Speaker<R> {
     /// Sees whether the device is there.
     fn attend(&mut self) {
         if self.output.as_ref().is_some_and(Output::is_shut_down) {
-            let gone = self.output.take();
-            if let Some(output) = &gone {
-                self.counts.add(output.counts());
-            }
-            self.counts.lost += 1;
-            self.anchor = None;
-            self.connector.reconnect(gone);
-            (self.report)(FromSound::Note(Note::SoundLost));
+            self.lose(Note::SoundLost);
+        } else if self.output.is_some() && now() - self.asked > SILENT_MOST {
+            self.lose(Note::SoundSilent);
         } else if self.output.is_none() {
             self.output = self.connector.connected();
             if self.output.is_some() {
@@ -282,11 +307,29 @@ impl<R: Fn(FromSound)> Speaker<R> {
         }
     }
 
+    /// Goes on without a device until it is back.
+    fn lose(&mut self, note: Note) {
+        let gone = self.output.take();
+        if let Some(output) = &gone {
+            self.counts.add(output.counts());
+            self.counts.cut += self.handed.left(output);
+        }
+        self.handed = Handed::default();
+        self.counts.lost += 1;
+        self.anchor = None;
+        self.connector.reconnect(gone);
+        (self.report)(FromSound::Note(note));
+    }
+
     /// Reads what the device reports, and lets it drive the clock. Returns whether there is a device
     /// that plays our samples.
     fn observe(&mut self, state: &State) -> bool {
         let Some(output) = &mut self.output else { return false };
-        if output.turn().moved {
+        let turn = output.turn();
+        if turn.cycles > 0 {
+            self.asked = now();
+        }
+        if turn.moved {
             if state.clock.is_running() {
                 (self.report)(FromSound::Note(Note::SoundJumped));
             }
@@ -337,6 +380,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
                 return;
             }
             self.store.next += put as u64;
+            self.handed.frames += put as u64;
         }
     }
 

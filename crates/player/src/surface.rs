@@ -1,6 +1,8 @@
 //! Where the frames of a clip are shown.
 
+pub mod keymap;
 mod keys;
+mod line;
 mod server;
 mod wayland;
 
@@ -13,12 +15,15 @@ use tactus_delivery::receipt::Evidence;
 use tactus_model::pixels::PixelFormat;
 use tactus_model::time::Nanos;
 use tactus_playback::{IfLate, MediaTime};
+use tactus_sys::SysError;
+use tactus_xserver::patient::{ANSWER_MOST, HangUp};
 use tactus_xserver::window::{self, Display, Transport, Window, fit};
 
-use crate::control::Command;
+use crate::command::Command;
 use crate::error::PlayerError;
 use crate::event::{Way, WindowInfo};
 use keys::Keys;
+pub(crate) use line::Line;
 use server::Device;
 
 /// Where a clip is shown.
@@ -47,7 +52,7 @@ pub enum Output {
 
 /// When a frame was seen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Sighting {
     /// When handing it over began.
     pub(crate) began: Moment,
     /// When it was on the display.
@@ -59,16 +64,16 @@ pub(crate) struct Seen {
 
 /// What became of a frame that was handed over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shown {
-    Now(Answer),
+pub(crate) enum Handover {
+    Now(FrameEnd),
     /// [`Surface::answers`] returns this number later.
     Later(u64),
 }
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Answer {
-    Seen(Seen),
+pub(crate) enum FrameEnd {
+    Seen(Sighting),
     /// It was not seen.
     Dropped,
     /// The server has returned it before its time.
@@ -129,15 +134,16 @@ impl Surface {
         output: &Output,
         title: &str,
         size: (u32, u32),
-    ) -> Result<(Self, Option<Input>), PlayerError> {
+    ) -> Result<(Self, Option<Input>, Line), PlayerError> {
         match output {
             Output::Server { socket, device } => {
                 let device = Device::open(socket, device.as_deref())?;
-                Ok((Self::Server(Box::new(device)), None))
+                // Its answers have limits of their own.
+                Ok((Self::Server(Box::new(device)), None, Line::default()))
             }
             Output::Wayland { display } => {
-                let screen = wayland::Screen::open(display.as_deref(), title, size)?;
-                Ok((Self::Wayland(Box::new(screen)), None))
+                let (screen, line) = wayland::Screen::open(display.as_deref(), title, size)?;
+                Ok((Self::Wayland(Box::new(screen)), None, line))
             }
             Output::X11 { display, transport } => {
                 let connect = || Display::connect(display.as_deref());
@@ -146,8 +152,11 @@ impl Surface {
                 let bounds = (screen.width_in_pixels, screen.height_in_pixels);
                 let size = fit(size, bounds, display.format()?);
                 let keys = Keys::open(theirs, title, size)?;
-                let window = Window::new(display, keys.window(), size, *transport, None)?;
-                Ok((Self::Window(Box::new(window)), Some(Input(keys))))
+                let hang_ups = [HangUp::of(&display.connection), keys.hang_up()];
+                let [drawing, typing] = hang_ups.map(|made| made.map_err(SysError::of_io("dup")));
+                let line = Line::of_displays(vec![drawing?, typing?]);
+                let window = Window::new(display, keys.window(), size, *transport, ANSWER_MOST)?;
+                Ok((Self::Window(Box::new(window)), Some(Input(keys)), line))
             }
         }
     }
@@ -213,21 +222,23 @@ impl Surface {
         due: Moment,
         if_late: IfLate,
         period: Nanos,
-    ) -> Result<Shown, PlayerError> {
+    ) -> Result<Handover, PlayerError> {
         match (self, frame) {
             (Self::Window(window), Buffer::Window(buffer)) => {
-                Ok(Shown::Now(Answer::Seen(window.show(buffer)?.into())))
+                Ok(Handover::Now(FrameEnd::Seen(window.show(buffer)?.into())))
             }
-            (Self::Wayland(screen), Buffer::Wayland(buffer)) => screen.show(buffer).map(Shown::Now),
+            (Self::Wayland(screen), Buffer::Wayland(buffer)) => {
+                screen.show(buffer).map(Handover::Now)
+            }
             (Self::Server(device), Buffer::Server(frame)) => {
-                device.submit(frame, due, if_late, period).map(Shown::Later)
+                device.submit(frame, due, if_late, period).map(Handover::Later)
             }
             _ => unreachable!("each surface has its own buffers"),
         }
     }
 
     /// What became of frames that a server has.
-    pub(crate) fn answers(&mut self) -> Result<Vec<(u64, Answer)>, PlayerError> {
+    pub(crate) fn answers(&mut self) -> Result<Vec<(u64, FrameEnd)>, PlayerError> {
         match self {
             Self::Window(_) | Self::Wayland(_) => Ok(Vec::new()),
             Self::Server(device) => device.answers(),
@@ -271,7 +282,7 @@ const BUFFERS_LEAST: usize = 8;
 const BUFFERS_MOST: usize = 32;
 const BUFFER_BYTES: usize = 64 << 20;
 
-impl From<window::Seen> for Seen {
+impl From<window::Seen> for Sighting {
     fn from(seen: window::Seen) -> Self {
         let window::Seen { began, at, stamp } = seen;
         let evidence = if stamp.is_some() { Evidence::DeviceClock } else { Evidence::Call };

@@ -42,7 +42,7 @@ pub(crate) enum PlaybackError {
     #[error("ffmpeg is not installed")]
     NotInstalled,
     /// ffmpeg makes no clip.
-    #[error("ffmpeg cannot make the clip: {0}")]
+    #[error("cannot make the clip: {0}")]
     Clip(String),
     /// A file cannot be written.
     #[error("{what}: {error}")]

@@ -2,14 +2,18 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::SoundError;
 
 /// How often a connection is tried again.
 const RECONNECT: Duration = Duration::from_secs(1);
+/// How long the end of the thread is awaited. A server that does not answer keeps it longer; it ends by
+/// itself then.
+const END_MOST: Duration = Duration::from_millis(200);
+const STEP: Duration = Duration::from_millis(2);
 
-/// A thread that connects again. It ends with this value.
+/// A thread that connects again. It ends with this value, or after its present attempt.
 pub struct Connector<C> {
     /// Connections that are gone.
     gone: Option<Sender<Option<C>>>,
@@ -66,8 +70,14 @@ impl<C: Send + 'static> Connector<C> {
 impl<C> Drop for Connector<C> {
     fn drop(&mut self) {
         self.gone = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        let Some(thread) = self.thread.take() else { return };
+        let deadline = Instant::now() + END_MOST;
+        while !thread.is_finished() {
+            if Instant::now() >= deadline {
+                return;
+            }
+            std::thread::sleep(STEP);
         }
+        let _ = thread.join();
     }
 }

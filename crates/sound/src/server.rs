@@ -83,6 +83,11 @@ impl PrivateServer {
         let _ = fs::remove_file(self.socket());
     }
 
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     /// How it ended, if it did so by itself.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().ok().flatten()

@@ -4,7 +4,7 @@
 //! WirePlumber with its policy only: it opens no devices of the machine.
 
 use std::io;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use tactus_sys::process::end_with_parent;
 
@@ -52,6 +52,11 @@ impl SessionManager {
             _ => error.into(),
         })?;
         Ok(Self(process))
+    }
+
+    /// How it ended, if it did so by itself.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Offset, drift and slip of one playback.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use tactus_model::time::Nanos;
 
@@ -140,8 +142,7 @@ impl Findings {
         deaf: &[Span],
         origin: Moment,
     ) -> Self {
-        let heard = marks(tones);
-        let mut is_used = vec![false; tones.len()];
+        let mut unused = Heard::of(tones);
         let mut found = Self::default();
         let mut sounds = Vec::new();
         for flash in flashes {
@@ -150,19 +151,18 @@ impl Findings {
                 found.unpaired.unobserved += 1;
                 continue;
             }
-            let Some(place) = tone_of(flash, &heard, &is_used) else {
+            let Some(place) = unused.take(flash) else {
                 let is_deaf = deaf.iter().any(|span| span.is_near(at, MARK));
                 found.unpaired.flashes += u32::from(!is_deaf);
                 found.unpaired.unobserved += u32::from(is_deaf);
                 continue;
             };
-            is_used[place] = true;
             let offset = SignedNanos::between(tones[place].at, at);
             sounds.push((flash.mark, tones[place].at));
             let uncertainty = flash.when.length();
             found.pairs.push(Pair { mark: flash.mark, at: at - origin, offset, uncertainty });
         }
-        found.unpaired.tones = is_used.iter().filter(|used| !**used).count() as u32;
+        found.unpaired.tones = unused.len() as u32;
         let offsets = || found.pairs.iter().map(|pair| pair.offset);
         found.offset = Distribution::of(offsets());
         found.rating = Rating::of(offsets());
@@ -187,13 +187,10 @@ fn flashes(clip: &Clip, changes: &[Change]) -> Vec<Flash> {
     found
 }
 
-/// A tone with its mark, if its pitch is clear.
-type Heard = (Option<u16>, Moment);
-
 /// The mark of each tone. The first one belongs to one of the first marks. Each further one is the mark of its
 /// pitch that is nearest to where a player in time would be since then, however far sound and picture
 /// are apart.
-fn marks(tones: &[Tone]) -> Vec<Heard> {
+fn marks(tones: &[Tone]) -> Vec<Option<u16>> {
     let mut last: Option<(u16, Moment)> = None;
     let mark = |tone: &Tone| {
         let pitch = u64::from(tone.pitch?);
@@ -208,21 +205,80 @@ fn marks(tones: &[Tone]) -> Vec<Heard> {
         last = Some((mark, tone.at));
         Some(mark)
     };
-    let marks: Vec<Option<u16>> = tones.iter().map(mark).collect();
-    marks.into_iter().zip(tones).map(|(mark, tone)| (mark, tone.at)).collect()
+    tones.iter().map(mark).collect()
 }
 
-/// The place of the unused tone that belongs to a flash: that of its mark, or the nearest one if either
-/// mark is unknown.
-fn tone_of(flash: &Flash, heard: &[Heard], is_used: &[bool]) -> Option<usize> {
-    let far = |at: Moment| SignedNanos::between(at, flash.when.middle()).magnitude();
-    let belongs = |(mark, at): &Heard| match (flash.mark, mark) {
-        (Some(flash), Some(tone)) => flash == *tone,
-        _ => far(*at) < Nanos::from_nanos(MARK.as_nanos() / 2),
-    };
-    let candidates = heard.iter().enumerate().filter(|(place, _)| !is_used[*place]);
-    let candidates = candidates.filter(|(_, heard)| belongs(heard));
-    candidates.min_by_key(|(_, (_, at))| far(*at)).map(|(place, _)| place)
+/// The place of a tone, by its time.
+type Place = (Moment, usize);
+
+/// The tones that belong to no flash yet.
+struct Heard {
+    marks: Vec<Option<u16>>,
+    all: BTreeSet<Place>,
+    /// Those whose mark is unknown.
+    unknown: BTreeSet<Place>,
+    /// Those of each mark.
+    of_mark: BTreeMap<u16, BTreeSet<Place>>,
+}
+
+impl Heard {
+    fn of(tones: &[Tone]) -> Self {
+        let mut heard = Self {
+            marks: marks(tones),
+            all: tones.iter().enumerate().map(|(place, tone)| (tone.at, place)).collect(),
+            unknown: BTreeSet::new(),
+            of_mark: BTreeMap::new(),
+        };
+        for (place, (tone, mark)) in tones.iter().zip(&heard.marks).enumerate() {
+            let same = match mark {
+                Some(mark) => heard.of_mark.entry(*mark).or_default(),
+                None => &mut heard.unknown,
+            };
+            same.insert((tone.at, place));
+        }
+        heard
+    }
+
+    fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Takes the tone that belongs to a flash: that of its mark, or the nearest one if either mark is
+    /// unknown.
+    fn take(&mut self, flash: &Flash) -> Option<usize> {
+        let at = flash.when.middle();
+        let is_near = |(time, _): &Place| {
+            SignedNanos::between(*time, at).magnitude() < Nanos::from_nanos(MARK.as_nanos() / 2)
+        };
+        let found = match flash.mark {
+            Some(mark) => {
+                let same = self.of_mark.get(&mark).and_then(|same| nearest(same, at));
+                let near = nearest(&self.unknown, at).filter(is_near);
+                nearer(same, near, at)
+            }
+            None => nearest(&self.all, at).filter(is_near),
+        };
+        let (time, place) = found?;
+        self.all.remove(&(time, place));
+        match self.marks[place] {
+            Some(mark) => self.of_mark.get_mut(&mark).map(|same| same.remove(&(time, place))),
+            None => Some(self.unknown.remove(&(time, place))),
+        };
+        Some(place)
+    }
+}
+
+/// The tone that is nearest to a time, the earlier one of two.
+fn nearest(tones: &BTreeSet<Place>, at: Moment) -> Option<Place> {
+    let before = tones.range(..(at, 0)).next_back().copied();
+    let after = tones.range((at, 0)..).next().copied();
+    nearer(before, after, at)
+}
+
+/// The one that is nearer to a time; the first if both are as near.
+fn nearer(one: Option<Place>, other: Option<Place>, at: Moment) -> Option<Place> {
+    let distance = |(time, _): &Place| SignedNanos::between(*time, at).magnitude();
+    one.into_iter().chain(other).min_by_key(distance)
 }
 
 /// Fewer pairs support no slope: those of the start of a player would decide it.

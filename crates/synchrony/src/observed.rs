@@ -1,10 +1,10 @@
 //! What was seen and heard during a playback.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_model::time::Nanos;
 
 /// An instant of an observation.
-pub type Moment = Instant<Monotonic>;
+pub use tactus_model::time::Moment;
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 //! A tone begins where the microphone exceeds a quarter of its usual greatest deviation, a flash where the
 //! photodiode exceeds half of it. What is usual are the greatest deviations of whole seconds without the
 //! greatest quarter: a clap or a flash of something else does not move it. Both count only after a quiet
-//! time; a foreign sound has no flash, or is one outlier. Pitches are
+//! time. Marks come once a second: if something foreign is out of step and a mark that is in step follows it
+//! soon, the mark counts. Any other foreign sound has no flash, or is one outlier. Pitches are
 //! not used: a sound that is more than half a second off is paired with a wrong flash.
 
 use std::io::Read;
@@ -31,6 +32,15 @@ const FLASH: f32 = 0.5;
 
 /// The part of a second that is quiet before a mark.
 const QUIET: u32 = 3;
+
+/// The part of a second that is quiet before a mark which a foreign sound precedes.
+const QUIET_AGAIN: u32 = 50;
+
+/// The part of a second by which regular marks may differ: players slip by less.
+const NEAR: usize = 20;
+
+/// The most phases among which the usual one is sought.
+const PHASES_MOST: usize = 500;
 
 /// A signal whose usual greatest deviation is less than this has no marks.
 const SILENT: f32 = 0.001;
@@ -162,16 +172,51 @@ impl Recording {
 }
 
 /// Where a signal deviates from its median by this share of its usual greatest deviation, after a part
-/// of a second that does not.
+/// of a second that does not. What comes shortly before a mark does not take its place.
 fn beginnings(samples: &[f32], share: f32, rate: u32) -> Vec<usize> {
     let middle = median(samples);
     let usual = usual(samples, middle, rate);
     if usual < SILENT {
         return Vec::new();
     }
-    let mut beginnings = Beginnings::new(usual * share, rate / QUIET);
-    let begins = |sample: &f32| beginnings.push(sample - middle);
-    samples.iter().map(begins).enumerate().filter(|(_, begins)| *begins).map(|(at, _)| at).collect()
+    let after = |quiet: u32| -> Vec<usize> {
+        let mut beginnings = Beginnings::new(usual * share, quiet);
+        let begins = |sample: &f32| beginnings.push(sample - middle);
+        let begins = samples.iter().map(begins).enumerate();
+        begins.filter(|(_, begins)| *begins).map(|(at, _)| at).collect()
+    };
+    let (mut marks, again) = (after(rate / QUIET), after(rate / QUIET_AGAIN));
+    let (second, near) = (rate.max(1) as usize, rate as usize / NEAR);
+    let Some(phase) = usual_phase(&marks, second) else { return marks };
+    let is_regular = |at: usize| distance(at % second, phase, second) <= near;
+    for mark in &mut marks {
+        if is_regular(*mark) {
+            continue;
+        }
+        // A clap, and the tone after it.
+        let first = again.partition_point(|at| at <= mark);
+        let soon = again[first..].iter().take_while(|at| **at - *mark <= second / QUIET as usize);
+        *mark = soon.copied().find(|at| is_regular(*at)).unwrap_or(*mark);
+    }
+    marks
+}
+
+/// The phase within a second that is nearest to those of all marks.
+fn usual_phase(marks: &[usize], second: usize) -> Option<usize> {
+    let mut phases: Vec<usize> = marks.iter().map(|mark| mark % second).collect();
+    phases.sort_unstable();
+    // Of many, some suffice.
+    let tried = phases.iter().step_by(phases.len().div_ceil(PHASES_MOST).max(1));
+    let far = |phase: &usize| -> usize {
+        phases.iter().map(|other| distance(*other, *phase, second)).sum()
+    };
+    tried.copied().min_by_key(far)
+}
+
+/// How far two phases of a second are apart.
+fn distance(one: usize, other: usize, second: usize) -> usize {
+    let apart = one.abs_diff(other);
+    apart.min(second - apart)
 }
 
 /// The greatest deviation of a second, without the seconds that deviate most: a quarter of them, and two

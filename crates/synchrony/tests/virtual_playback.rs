@@ -224,6 +224,62 @@ fn a_clap_and_a_flash_of_something_else_change_no_offset() {
 }
 
 #[test]
+fn a_clap_shortly_before_a_tone_does_not_take_its_place() {
+    let whole = wave::read(&recording(96, 2)[..]).unwrap();
+    let (known, rate) = (whole.findings().unwrap(), f64::from(whole.rate));
+    for before in [0.3, 0.2, 0.1, 0.06] {
+        let mut clapped = whole.clone();
+        let begin = ((6.0 - before) * rate) as usize;
+        clapped.microphone[begin..begin + whole.rate as usize / 100].fill(10.0);
+        // So does a flash of something else.
+        clapped.photodiode[begin..begin + whole.rate as usize / 100].fill(5.0);
+        assert_eq!(clapped.findings().unwrap().pairs, known.pairs, "{before} s before");
+    }
+}
+
+#[test]
+fn a_short_recording_may_have_a_clap() {
+    let whole = wave::read(&recording(96, 2)[..]).unwrap();
+    let rate = whole.rate as usize;
+    // Three marks.
+    let short = |samples: &[f32]| samples[..rate * 7 / 2].to_vec();
+    let (microphone, photodiode) = (short(&whole.microphone), short(&whole.photodiode));
+    for at in [0.4, 1.5, 1.9, 2.5] {
+        let mut microphone = microphone.clone();
+        let begin = (at * f64::from(whole.rate)) as usize;
+        microphone[begin..begin + rate / 100].fill(10.0);
+        let clapped =
+            wave::Recording { rate: whole.rate, microphone, photodiode: photodiode.clone() };
+        let findings = clapped.findings().unwrap();
+        assert_eq!(findings.pairs.len(), 3, "{at} s: {findings:?}");
+        assert!((median(&findings) - 2_000_000).abs() < 30_000, "{at} s: {findings:?}");
+    }
+}
+
+/// How long pairing takes must not grow with the square of the marks; what is paired is the same.
+#[test]
+fn many_marks_are_paired_with_the_nearest_tones() {
+    const MARKS: u64 = 50_000;
+    let at = |mark: u64, millis: u64| ORIGIN + Nanos::from_millis(mark * 1000 + millis);
+    let change = |mark: u64, millis, is_bright| Change {
+        when: Span { from: at(mark, millis), to: at(mark, millis) },
+        number: None,
+        is_bright,
+    };
+    let changes = (1..=MARKS).flat_map(|mark| [change(mark, 0, true), change(mark, 500, false)]);
+    let picture = Picture { changes: changes.collect(), blind: Vec::new() };
+    // Every second tone has no pitch, and every tenth is missing.
+    let heard = (1..=MARKS).filter(|mark| !mark.is_multiple_of(10));
+    let tone = |mark: u64| Tone { at: at(mark, 30), pitch: mark.is_multiple_of(2).then_some(0) };
+    let sound = Sound { tones: heard.map(tone).collect(), blind: Vec::new() };
+    let observed = Observed { origin: ORIGIN, picture: Some(picture), sound: Some(sound) };
+    let findings = Findings::of(&clip(25, 10), &observed);
+    assert_eq!(findings.pairs.len() as u64, MARKS / 10 * 9);
+    assert!(findings.pairs.iter().all(|pair| pair.offset == SignedNanos::from_millis(30)));
+    assert_eq!((findings.unpaired.flashes, findings.unpaired.tones), (MARKS as u32 / 10, 0));
+}
+
+#[test]
 fn what_is_no_recording_of_marks_is_refused() {
     let read = |bytes: &[u8]| wave::read(bytes).map_err(|error| error.to_string());
     assert!(read(b"RIFF").unwrap_err().starts_with("it is not a wave file"));

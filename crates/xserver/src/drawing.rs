@@ -5,7 +5,6 @@ use x11rb::cookie::Cookie;
 use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::xproto::{self, GetInputFocusReply, ImageFormat};
 use x11rb::protocol::{Event, shm};
-use x11rb::rust_connection::RustConnection;
 
 /// The most bytes of an image in one request, which every server accepts. libX11 divides images at
 /// this limit, too: the server draws a strip while the client sends the next, and its buffer stays
@@ -41,7 +40,7 @@ pub enum Pixels<'a> {
 /// # Errors
 /// The connection is broken. What the server refuses is an error of [`wait`].
 pub fn draw(
-    connection: &RustConnection,
+    connection: &impl Connection,
     target: Target,
     pixels: Pixels<'_>,
 ) -> Result<(), ConnectionError> {
@@ -87,32 +86,33 @@ pub fn draw(
 ///
 /// # Errors
 /// The connection is broken, or the server refused a request whose reply nobody awaited.
-pub fn wait(connection: &RustConnection) -> Result<(), ReplyError> {
-    wait_for(request_answer(connection)?)
+pub fn wait(connection: &impl Connection) -> Result<(), ReplyError> {
+    await_mark(request_mark(connection)?)
 }
 
-/// Asks the server for an answer once it has done everything before.
+/// Asks the server for a reply once it has done everything before.
 ///
 /// # Errors
 /// The connection is broken.
-pub fn request_answer(connection: &RustConnection) -> Result<Answer<'_>, ConnectionError> {
+pub fn request_mark<C: Connection>(connection: &C) -> Result<Mark<'_, C>, ConnectionError> {
     let cookie = xproto::get_input_focus(connection)?;
     connection.flush()?;
-    Ok(Answer { connection, cookie })
+    Ok(Mark { connection, cookie })
 }
 
-/// An answer that was requested.
+/// A place in the sequence of requests, whose reply shows that all before it are done.
 #[derive(Debug)]
-pub struct Answer<'a> {
-    connection: &'a RustConnection,
-    cookie: Cookie<'a, RustConnection, GetInputFocusReply>,
+pub struct Mark<'a, C: Connection> {
+    connection: &'a C,
+    cookie: Cookie<'a, C, GetInputFocusReply>,
 }
 
 /// Waits for it.
 ///
 /// # Errors
 /// As for [`wait`].
-pub fn wait_for(Answer { connection, cookie }: Answer<'_>) -> Result<(), ReplyError> {
+pub fn await_mark<C: Connection>(mark: Mark<'_, C>) -> Result<(), ReplyError> {
+    let Mark { connection, cookie } = mark;
     cookie.reply()?;
     // An image that the server refuses is an event, which has come before the reply.
     while let Some(event) = connection.poll_for_event()? {

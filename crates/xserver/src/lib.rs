@@ -21,14 +21,14 @@ use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use patient::Patient;
+use patient::{ANSWER_MOST, PatientConnection, is_silence_at_first};
 use tactus_model::time::Nanos;
 use tactus_sys::wait::wait_readable;
 use tactus_sys::{clock, process, shared_memory};
-use x11rb::rust_connection::{DefaultStream, RustConnection};
+use x11rb::rust_connection::DefaultStream;
 
 /// How clients prove that they may connect: by 16 bytes that only this user can read.
 const PROTOCOL: &str = "MIT-MAGIC-COOKIE-1";
@@ -60,6 +60,17 @@ pub enum NoServer {
         /// The reason.
         reason: String,
     },
+    /// It does not answer.
+    #[error(
+        "the Xvfb of {display} did not answer for {} s: it is stopped or overloaded",
+        patience.as_secs()
+    )]
+    Silent {
+        /// Its name.
+        display: String,
+        /// How long it was awaited.
+        patience: Duration,
+    },
 }
 
 impl NoServer {
@@ -67,7 +78,7 @@ impl NoServer {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled => Some("apt-get install xvfb"),
-            Self::Start(_) | Self::Refused { .. } => None,
+            Self::Start(_) | Self::Refused { .. } | Self::Silent { .. } => None,
         }
     }
 }
@@ -183,11 +194,15 @@ impl Server {
         clock::cpu_time_of_process(self.process.id().cast_signed())
     }
 
-    /// Connects to it.
+    /// Connects to it. No wait of the connection is longer than [`ANSWER_MOST`].
     ///
     /// # Errors
-    /// It has ended.
-    pub fn connect(&self) -> Result<RustConnection, NoServer> {
+    /// It has ended, or does not answer.
+    pub fn connect(&self) -> Result<PatientConnection, NoServer> {
+        self.connect_within(ANSWER_MOST)
+    }
+
+    fn connect_within(&self, patience: Duration) -> Result<PatientConnection, NoServer> {
         let name = self.display();
         let refused = |error: &dyn std::fmt::Display| NoServer::Refused {
             display: name.clone(),
@@ -196,9 +211,20 @@ impl Server {
         let stream = self.stream().map_err(|error| refused(&error))?;
         let (stream, _) =
             DefaultStream::from_unix_stream(stream).map_err(|error| refused(&error))?;
-        let (protocol, cookie) = self.authority();
-        RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
-            .map_err(|error| refused(&error))
+        patient::connect_by(stream, 0, self.authority(), patience).map_err(|error| {
+            match is_silence_at_first(&error) {
+                true => NoServer::Silent { display: name.clone(), patience },
+                false => refused(&error),
+            }
+        })
+    }
+
+    /// Waits for its end, which its last client causes.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.process.wait()
     }
 
     /// Whether it still works: it accepts a client within `patience`.
@@ -210,16 +236,7 @@ impl Server {
         if let Ok(Some(status)) = self.process.try_wait() {
             return Err(NoServer::Refused { display, reason: format!("Xvfb ended ({status})") });
         }
-        let (protocol, cookie) = self.authority();
-        let stream = self.stream().and_then(|stream| Patient::of(stream, patience));
-        let connected = stream.map_err(|error| error.to_string()).and_then(|stream| {
-            RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
-                .map_err(|error| error.to_string())
-        });
-        match connected {
-            Ok(_) => Ok(()),
-            Err(reason) => Err(NoServer::Refused { display, reason }),
-        }
+        self.connect_within(patience).map(drop)
     }
 
     /// A connection to it that carries nothing yet.
@@ -235,7 +252,7 @@ impl Server {
     }
 
     /// What proves to the server that a client may connect: a name and data, for
-    /// [`RustConnection::connect_to_stream_with_auth_info`].
+    /// [`patient::connect_by`].
     pub fn authority(&self) -> (Vec<u8>, Vec<u8>) {
         (PROTOCOL.as_bytes().to_vec(), self.cookie.to_vec())
     }
@@ -310,6 +327,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
 
     use tactus_testing::{Need, require, skip};
+    use x11rb::rust_connection::RustConnection;
 
     use super::*;
 
@@ -345,11 +363,28 @@ mod tests {
     fn a_connection_to_a_stopped_server_ends_its_wait() {
         // The other end never answers.
         let (stream, _other) = UnixStream::pair().unwrap();
-        let error = Patient::of(stream, SHORT).and_then(|stream| {
-            RustConnection::connect_to_stream(stream, 0).map(drop).map_err(io::Error::other)
-        });
-        let error = error.unwrap_err().to_string();
-        assert!(error.contains("timed out"), "{error}");
+        let (stream, _) = DefaultStream::from_unix_stream(stream).unwrap();
+        let error = patient::connect_by(stream, 0, Default::default(), SHORT).unwrap_err();
+        assert!(is_silence_at_first(&error), "{error}");
+    }
+
+    #[test]
+    fn hanging_up_ends_a_wait() {
+        let Some(server) = require(Need::Display, Server::start(SCREEN)) else {
+            return;
+        };
+        let (connection, other) = (server.connect().unwrap(), server.connect().unwrap());
+        let hang_up = patient::HangUp::of(&connection).unwrap();
+        let process = tactus_sys::pidfd::PidFd::of_process(server.process()).unwrap();
+        process.send(19).unwrap();
+        let began = Instant::now();
+        let waiting = std::thread::spawn(move || crate::drawing::wait(&connection));
+        hang_up.hang_up();
+        let error = waiting.join().unwrap().unwrap_err().into();
+        // It would have waited for all of this.
+        assert!(patient::is_silence(&error) && began.elapsed() < ANSWER_MOST, "{error}");
+        process.send(18).unwrap();
+        drop(other);
     }
 
     #[test]
@@ -362,7 +397,7 @@ mod tests {
         assert_eq!(server.check(long), Ok(()));
         let process = tactus_sys::pidfd::PidFd::of_process(server.process()).unwrap();
         process.send(19).unwrap();
-        assert!(matches!(server.check(SHORT), Err(NoServer::Refused { .. })));
+        assert!(matches!(server.check(SHORT), Err(NoServer::Silent { .. })));
         process.send(18).unwrap();
         assert_eq!(server.check(long), Ok(()));
         process.send(15).unwrap();

@@ -3,6 +3,7 @@
 mod keyboard;
 mod pixels;
 mod present;
+mod rehearsal;
 mod toplevel;
 
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,21 +12,22 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tactus_model::pixels::PixelFormat;
 use tactus_model::time::{Moment, Monotonic};
-use tactus_sys::clock;
 use tactus_sys::shared_memory::SharedBytes;
 use tactus_sys::wait::wait_readable;
+use tactus_sys::{SysError, clock};
 use x11rb::connection::Connection;
 use x11rb::errors::{ConnectionError, ReplyError, ReplyOrIdError};
 use x11rb::protocol::Event;
 use x11rb::protocol::shm;
 use x11rb::protocol::xproto::{self, CreateGCAux, Screen};
-use x11rb::rust_connection::RustConnection;
 
 use crate::drawing::{self, Pixels, Target};
+use crate::patient::{self, ANSWER_MOST, PatientConnection, is_silence, is_silence_at_first};
 use present::Presenter;
 
 pub use keyboard::Keyboard;
 pub use pixels::{fit, format};
+pub use rehearsal::{LEAD_MOST, lead, rehearse};
 pub use toplevel::{Toplevel, create, letters};
 
 /// Why a window cannot be used.
@@ -69,8 +71,16 @@ pub enum WindowError {
         reason: String,
     },
     /// It did not answer in time; it may do so later.
-    #[error("the X server of {0} does not answer")]
-    Silent(String),
+    #[error(
+        "the X server of {display} did not answer for {} s: it is stopped or overloaded",
+        patience.as_secs()
+    )]
+    Silent {
+        /// The name of the display.
+        display: String,
+        /// How long it was awaited.
+        patience: Duration,
+    },
 }
 
 impl WindowError {
@@ -83,7 +93,7 @@ impl WindowError {
             }
             Self::NoWay { .. } => Some("--transport auto uses what there is"),
             Self::Pixels { .. } => Some("start the display with depth 24, 16, 15 or 8"),
-            Self::Ended { .. } | Self::Silent(_) => None,
+            Self::Ended { .. } | Self::Silent { .. } => None,
         }
     }
 }
@@ -93,8 +103,8 @@ impl WindowError {
 pub struct Display {
     /// Its name.
     pub name: String,
-    /// A connection to it.
-    pub connection: RustConnection,
+    /// A connection to it, whose waits have a limit.
+    pub connection: PatientConnection,
     screen: usize,
 }
 
@@ -102,17 +112,17 @@ impl Display {
     /// Connects to a display: that of DISPLAY by default.
     ///
     /// # Errors
-    /// There is none, or it refuses us.
+    /// There is none, it refuses us, or does not answer within [`ANSWER_MOST`].
     pub fn connect(name: Option<&str>) -> Result<Self, WindowError> {
         let set = std::env::var("DISPLAY").ok().filter(|name| !name.is_empty());
         let name = name.map(str::to_owned).or(set).ok_or(WindowError::NoDisplay)?;
-        let connected = RustConnection::connect(Some(&name));
-        let (connection, screen) = connected.map_err(|error| refused(&name, &error))?;
-        let display = Self { name, connection, screen };
-        match display.connection.setup().roots.get(screen) {
-            Some(_) => Ok(display),
-            None => Err(refused(&display.name, &"it has no such screen")),
-        }
+        let connected = patient::connect(Some(&name), ANSWER_MOST);
+        let (connection, screen) =
+            connected.map_err(|error| match is_silence_at_first(&error) {
+                true => WindowError::Silent { display: name.clone(), patience: ANSWER_MOST },
+                false => refused(&name, &error),
+            })?;
+        Self::of(name, connection, screen)
     }
 
     /// A display by a connection to it.
@@ -121,7 +131,7 @@ impl Display {
     /// It has no such screen.
     pub fn of(
         name: String,
-        connection: RustConnection,
+        connection: PatientConnection,
         screen: usize,
     ) -> Result<Self, WindowError> {
         match connection.setup().roots.get(screen) {
@@ -145,9 +155,25 @@ impl Display {
             .map_err(|pixels| WindowError::Pixels { display: self.name.clone(), pixels })
     }
 
-    /// An error of it.
-    pub fn refused(&self, error: &dyn std::fmt::Display) -> WindowError {
-        refused(&self.name, error)
+    /// An error of it, while something is prepared.
+    pub fn refused(&self, error: impl Into<ReplyOrIdError>) -> WindowError {
+        let error = error.into();
+        match is_silence(&error) {
+            true => self.silent(self.connection.stream().patience()),
+            false => refused(&self.name, &error),
+        }
+    }
+
+    fn silent(&self, patience: Duration) -> WindowError {
+        WindowError::Silent { display: self.name.clone(), patience }
+    }
+}
+
+/// Why something is not possible, without the name of the display.
+fn reason(error: WindowError) -> String {
+    match error {
+        WindowError::Refused { reason, .. } => reason,
+        error => error.to_string(),
     }
 }
 
@@ -244,12 +270,12 @@ pub struct Window {
     transport: Transport,
     why: Option<String>,
     presenter: Option<Presenter>,
-    patience: Option<Duration>,
+    patience: Duration,
 }
 
 impl Window {
     /// Frames for a window of this size, by the best transport, or by the one that is wished for.
-    /// With `patience`, no frame waits longer for the server.
+    /// No frame waits longer for the server than `patience`.
     ///
     /// # Errors
     /// The display has no such transport, or has ended.
@@ -258,11 +284,11 @@ impl Window {
         drawable: xproto::Window,
         (width, height): (u16, u16),
         wish: Option<Transport>,
-        patience: Option<Duration>,
+        patience: Duration,
     ) -> Result<Self, WindowError> {
         let format = display.format()?;
         let context = context(&display.connection, drawable);
-        let context = context.map_err(|error| display.refused(&error))?;
+        let context = context.map_err(|error| display.refused(error))?;
         let mut window = Self {
             display,
             drawable,
@@ -290,8 +316,10 @@ impl Window {
                     self.transport = transport;
                     return Ok(());
                 }
-                Err(reason) if wish.is_some() => return Err(self.no_way(transport, reason)),
-                Err(reason) => {
+                Err(silent @ WindowError::Silent { .. }) => return Err(silent),
+                Err(error) if wish.is_some() => return Err(self.no_way(transport, error)),
+                Err(error) => {
+                    let reason = reason(error);
                     self.why.get_or_insert_with(|| format!("no {}: {reason}", transport.word()));
                 }
             }
@@ -299,7 +327,7 @@ impl Window {
         Ok(())
     }
 
-    fn try_transport(&mut self, transport: Transport) -> Result<(), String> {
+    fn try_transport(&mut self, transport: Transport) -> Result<(), WindowError> {
         if transport == Transport::Socket {
             return Ok(());
         }
@@ -307,15 +335,15 @@ impl Window {
         self.free(buffer);
         if transport == Transport::Present {
             let (size, depth) = (self.size(), self.depth());
-            let presenter = Presenter::new(&self.display.connection, self.drawable, depth, size)?;
-            self.presenter = Some(presenter);
+            let presenter = Presenter::new(&self.display.connection, self.drawable, depth, size);
+            self.presenter = Some(presenter.map_err(|error| self.display.refused(error))?);
         }
         Ok(())
     }
 
-    fn no_way(&self, transport: Transport, reason: String) -> WindowError {
+    fn no_way(&self, transport: Transport, error: WindowError) -> WindowError {
         let (display, way) = (self.display.name.clone(), transport.word());
-        WindowError::NoWay { display, way, reason }
+        WindowError::NoWay { display, way, reason: reason(error) }
     }
 
     /// The name of its display.
@@ -355,13 +383,17 @@ impl Window {
     pub fn buffer(&self) -> Result<Buffer, WindowError> {
         match self.transport {
             Transport::Socket => Ok(Buffer::Own(vec![0; self.frame_bytes()])),
-            transport => self.shared_buffer().map_err(|reason| self.no_way(transport, reason)),
+            transport => self.shared_buffer().map_err(|error| match error {
+                silent @ WindowError::Silent { .. } => silent,
+                error => self.no_way(transport, error),
+            }),
         }
     }
 
-    fn shared_buffer(&self) -> Result<Buffer, String> {
-        let bytes = SharedBytes::create(self.frame_bytes()).map_err(|error| error.to_string())?;
-        let file = bytes.another_file().map_err(|error| error.to_string())?;
+    fn shared_buffer(&self) -> Result<Buffer, WindowError> {
+        let failed = |error: SysError| refused(&self.display.name, &error);
+        let bytes = SharedBytes::create(self.frame_bytes()).map_err(failed)?;
+        let file = bytes.another_file().map_err(failed)?;
         let attach = || -> Result<shm::Seg, ReplyOrIdError> {
             let connection = &self.display.connection;
             shm::query_version(connection)?.reply()?;
@@ -369,7 +401,7 @@ impl Window {
             shm::attach_fd(connection, segment, file, true)?.check()?;
             Ok(segment)
         };
-        let segment = attach().map_err(|error| error.to_string())?;
+        let segment = attach().map_err(|error| self.display.refused(error))?;
         Ok(Buffer::Shared { bytes, segment })
     }
 
@@ -387,7 +419,7 @@ impl Window {
             shm::attach_fd(connection, segment, file, true)?;
             Ok(segment)
         };
-        attach().map_err(|error| self.ended(&error))
+        attach().map_err(|error| self.ended(error))
     }
 
     /// Lets the server forget memory that was attached.
@@ -420,9 +452,9 @@ impl Window {
     }
 
     fn show_pixels(&mut self, pixels: Pixels<'_>) -> Result<Seen, WindowError> {
-        let (began, until) = (now(), self.patience.map(|patience| Instant::now() + patience));
-        let drawn = self.draw(pixels, until).map_err(|error| self.ended(&error))?;
-        let drawn = drawn.ok_or_else(|| WindowError::Silent(self.display.name.clone()))?;
+        let (began, until) = (now(), Instant::now() + self.patience);
+        let drawn = self.draw(pixels, until).map_err(|error| self.ended(error))?;
+        let drawn = drawn.ok_or_else(|| self.display.silent(self.patience))?;
         Ok(match drawn {
             Drawn::Stamped(stamp) => {
                 let at = Moment::from_nanos(stamp.ust.saturating_mul(1000));
@@ -432,16 +464,15 @@ impl Window {
         })
     }
 
-    fn ended(&self, error: &dyn std::fmt::Display) -> WindowError {
-        WindowError::Ended { display: self.display.name.clone(), reason: error.to_string() }
+    fn ended(&self, error: impl Into<ReplyOrIdError>) -> WindowError {
+        match self.display.refused(error) {
+            WindowError::Refused { display, reason } => WindowError::Ended { display, reason },
+            silent => silent,
+        }
     }
 
     /// Draws a frame, and waits for the server; `None` if it takes too long.
-    fn draw(
-        &mut self,
-        pixels: Pixels<'_>,
-        until: Option<Instant>,
-    ) -> Result<Option<Drawn>, ReplyError> {
+    fn draw(&mut self, pixels: Pixels<'_>, until: Instant) -> Result<Option<Drawn>, ReplyError> {
         let Self { context, width, height, .. } = *self;
         let (drawable, depth) = (self.drawable, self.depth());
         let mut target = Target { drawable, context, depth, width, height };
@@ -453,17 +484,17 @@ impl Window {
             return presenter.present(connection, until);
         }
         drawing::draw(connection, target, pixels)?;
-        let answered = drawing::request_answer(connection)?;
+        let mark = drawing::request_mark(connection)?;
         if !is_readable(connection, until) {
             return Ok(None);
         }
-        drawing::wait_for(answered).map(|()| Some(Drawn::Plain))
+        drawing::await_mark(mark).map(|()| Some(Drawn::Plain))
     }
 
     /// Whether the server has sent something that was not read: after
     /// [`Silent`](WindowError::Silent), that it answers again.
     pub fn has_answered(&self) -> bool {
-        is_readable(&self.display.connection, Some(Instant::now()))
+        is_readable(&self.display.connection, Instant::now())
     }
 }
 
@@ -475,26 +506,23 @@ enum Drawn {
     Plain,
 }
 
-/// Waits until a server has sent something, not beyond `until`. Without a limit, reading waits.
-fn is_readable(connection: &RustConnection, until: Option<Instant>) -> bool {
-    until.is_none_or(|until| {
-        let left = until.saturating_duration_since(Instant::now());
-        // What fails here fails again in reading.
-        wait_readable(connection.stream().as_fd(), left).unwrap_or(true)
-    })
+/// Waits until a server has sent something, not beyond `until`.
+fn is_readable(connection: &PatientConnection, until: Instant) -> bool {
+    let left = until.saturating_duration_since(Instant::now());
+    // What fails here fails again in reading.
+    wait_readable(connection.stream().as_fd(), left).unwrap_or(true)
 }
 
 /// Waits for the next event, not beyond `until`; `None` if there is none by then.
 fn next_event(
-    connection: &RustConnection,
-    until: Option<Instant>,
+    connection: &PatientConnection,
+    until: Instant,
 ) -> Result<Option<Event>, ConnectionError> {
-    let Some(until) = until else { return connection.wait_for_event().map(Some) };
     loop {
         if let Some(event) = connection.poll_for_event()? {
             return Ok(Some(event));
         }
-        if !is_readable(connection, Some(until)) {
+        if !is_readable(connection, until) {
             return Ok(None);
         }
     }
@@ -514,7 +542,7 @@ fn now() -> Moment {
 }
 
 fn context(
-    connection: &RustConnection,
+    connection: &PatientConnection,
     drawable: xproto::Window,
 ) -> Result<xproto::Gcontext, ReplyOrIdError> {
     let context = connection.generate_id()?;

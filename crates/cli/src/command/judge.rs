@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +12,7 @@ use tactus_app::judge::{self, Wanted};
 use tactus_app::{Error, ErrorKind, files};
 use tactus_model::format;
 use tactus_model::load::Load;
+use tactus_model::pixels::Size;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
 use tactus_observer::{Event, Player, PlayerName};
@@ -105,24 +105,6 @@ pub(crate) struct JudgeArguments {
     command: Vec<String>,
 }
 
-/// A size in pixels.
-#[derive(Clone, Copy, Debug)]
-struct Size {
-    width: u16,
-    height: u16,
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('x').and_then(|(width, height)| {
-            Some(Self { width: width.parse().ok()?, height: height.parse().ok()? })
-        });
-        parsed.ok_or_else(|| format!("`{text}` is not a size: write e.g. 1280x720"))
-    }
-}
-
 fn look(text: &str) -> Result<Nanos, String> {
     let look: Nanos = positive(text)?;
     match (Nanos::from_micros(50)..=Nanos::from_millis(5)).contains(&look) {
@@ -150,7 +132,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> CommandResult {
     let quietness = arguments.quietness;
     signals::on_interrupt(move |_| {
         over.store(true, Ordering::Relaxed);
-        quietness.note(format_args!("ending after this turn; a second interrupt ends at once"));
+        quietness.note(format_args!("the present turn is not judged"));
     })?;
     let progress = Progress::new(arguments.quietness);
     if let Some(path) = &arguments.clip {
@@ -182,6 +164,9 @@ pub(crate) fn run(arguments: &JudgeArguments) -> CommandResult {
 impl JudgeArguments {
     fn clips(&self) -> CommandResult<Vec<Clip>> {
         let Size { width, height } = self.size;
+        // Too large a size is refused with the clip.
+        let side = |side: u32| u16::try_from(side).unwrap_or(u16::MAX);
+        let (width, height) = (side(width), side(height));
         let seconds = self.duration.div_floor(Nanos::from_secs(1));
         if self.duration != Nanos::from_secs(seconds) {
             let duration = self.duration;

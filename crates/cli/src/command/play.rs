@@ -191,7 +191,11 @@ pub(crate) fn play_by(commands: &Commands, clips: Vec<Clip>, how: &HowArguments)
 fn play_one(commands: &Commands, clips: Vec<Clip>, how: &HowArguments) -> CommandResult {
     let spec = how.spec(clips)?;
     let mut show = Show::new(&spec, how.json, how.quietness);
-    let explain = || Explaining::start(&spec, how, show.bar());
+    let explain = || {
+        // The page and the recording are written whenever a signal comes.
+        commands.must_finish();
+        Explaining::start(&spec, how, show.bar())
+    };
     let mut explaining = how.explain.then(explain).transpose()?;
     let attend = |remote| commands.go_to(remote);
     let played = tactus_player::play(spec, attend, |event| {

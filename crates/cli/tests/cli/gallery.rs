@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tactus_testing::{Need, require, skip};
+use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
 use x11rb::CURRENT_TIME;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{self, ConnectionExt as _, ImageFormat};
 use x11rb::protocol::xtest;
-use x11rb::rust_connection::RustConnection;
 
 use crate::support::Tactus;
 
@@ -33,7 +33,7 @@ fn clip(folder: &Path, name: &str, colour: &str) -> bool {
 }
 
 /// Waits until a place of the screen is red.
-fn await_red(connection: &RustConnection, (x, y): (i16, i16)) {
+fn await_red(connection: &PatientConnection, (x, y): (i16, i16)) {
     let root = connection.setup().roots[0].root;
     let deadline = Instant::now() + PATIENCE;
     loop {

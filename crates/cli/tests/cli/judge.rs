@@ -294,7 +294,7 @@ fn wrong_input_is_refused_before_anything_starts() {
     for (arguments, expected) in [
         (&["judge", "--player", "vlc"][..], "known are tactus, mpv, ffplay and gstreamer"),
         (&["judge", "--rate", "9"], "`9` is not a whole number from 10 to 120"),
-        (&["judge", "--size", "big"], "`big` is not a size: write e.g. 1280x720"),
+        (&["judge", "--size", "big"], "`big` is not a size: write WIDTHxHEIGHT in pixels"),
         (&["judge", "--size", "641x360"], "both numbers must be even"),
         (&["judge", "--duration", "2500ms"], "is not a number of seconds"),
         (&["judge", "--duration", "1h"], "it must be from 3 s to 900 s"),

@@ -38,6 +38,19 @@ fn pid(number: i32) -> Pid {
     Pid::from_raw(number).unwrap()
 }
 
+#[test]
+fn a_signal_before_the_first_frame_leaves_the_page() {
+    let Some((stage, clip)) = stage(10.0) else { return };
+    let mut playing = Playing::start(&mut explaining(&stage, &clip));
+    playing.until("opened");
+    kill_process(Pid::from_child(&playing.child), Signal::TERM).unwrap();
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(143), "{messages}");
+    for name in ["late.tactusrec", "late.html"] {
+        assert!(std::fs::exists(stage.file(name)).unwrap(), "no {name}: {messages}");
+    }
+}
+
 /// Plays until some frames were shown.
 fn warmed_up(playing: &mut Playing) {
     for _ in 0..10 {

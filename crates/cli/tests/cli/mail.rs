@@ -15,10 +15,10 @@ use tactus_mail::unpack::unpack;
 use tactus_playback::MediaTime;
 use tactus_sound::{PrivateServer, server::SINK};
 use tactus_testing::{Need, require, skip};
+use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _};
-use x11rb::rust_connection::RustConnection;
 
 use crate::support::{Tactus, text};
 
@@ -232,7 +232,7 @@ fn a_damaged_mail_is_refused_before_a_window_opens() {
 
 /// A display in memory, with its authority in the folder of the test.
 #[track_caller]
-fn display(tactus: &Tactus) -> Option<(Server, RustConnection)> {
+fn display(tactus: &Tactus) -> Option<(Server, PatientConnection)> {
     let screen = Screen { width: 320, height: 240, bytes_per_pixel: 4 };
     let server = require(Need::Display, Server::start(screen))?;
     let connection = server.connect().unwrap();

@@ -28,6 +28,7 @@ mod quanta;
 mod reproduce;
 mod reserve;
 mod screen;
+mod stopped;
 mod stored;
 mod streamd;
 mod support;

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tactus_sound::PrivateServer;
 use tactus_testing::{Need, require};
+use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
@@ -17,7 +18,6 @@ use x11rb::protocol::xproto::{
     KEY_PRESS_EVENT, KEY_RELEASE_EVENT,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
-use x11rb::rust_connection::RustConnection;
 
 use crate::support::{Tactus, text};
 
@@ -30,7 +30,7 @@ pub(crate) struct Stage {
     pub(crate) tactus: Tactus,
     pub(crate) display: Server,
     /// The server ends with its last client.
-    connection: RustConnection,
+    connection: PatientConnection,
 }
 
 impl Stage {
@@ -374,7 +374,7 @@ fn players_share_displays_through_the_server() {
 }
 
 /// A compositor without a screen, which ends with this value.
-struct Compositor(Child);
+pub(crate) struct Compositor(pub(crate) Child);
 
 impl Drop for Compositor {
     fn drop(&mut self) {
@@ -384,7 +384,7 @@ impl Drop for Compositor {
 }
 
 impl Compositor {
-    fn start(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn start(folder: &Path) -> Result<Self, String> {
         let mut command = Command::new("weston");
         command.args(["--backend=headless-backend.so", "--socket=wayland-test", "--no-config"]);
         command.args(["--idle-time=0", "--width=640", "--height=480"]);

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tactus_model::kernel::Architecture;
+use tactus_sys::program;
 
 use super::{NAME, static_target};
 use crate::GuestError;
@@ -188,8 +189,7 @@ impl ProgramSource {
     }
 
     fn program(&self, name: &str, search_path: &OsStr) -> Command {
-        let found = std::env::split_paths(search_path).map(|place| place.join(name));
-        let file = found.into_iter().find(|file| file.is_file());
+        let file = program::find_along(search_path, name);
         let mut command = Command::new(file.unwrap_or_else(|| PathBuf::from("/").join(name)));
         command.current_dir(&self.root).stdin(Stdio::null());
         // A build inside a build of cargo must not take its flags.

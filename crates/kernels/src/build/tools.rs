@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use tactus_sys::program;
+
 /// A required tool, and its package in Debian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
@@ -32,9 +34,7 @@ const ELF: Tool = Tool { name: "gelf.h", package: "libelf-dev" };
 
 /// The tools that are missing in `search_path`, a list of directories in the form of `PATH`.
 pub(super) fn missing(search_path: &OsStr) -> Vec<Tool> {
-    let has = |tool: &Tool| {
-        std::env::split_paths(search_path).any(|directory| directory.join(tool.name).is_file())
-    };
+    let has = |tool: &Tool| program::find_along(search_path, tool.name).is_some();
     let mut missing: Vec<Tool> = PROGRAMS.into_iter().filter(|tool| !has(tool)).collect();
     // Only the compiler knows the directories of headers, so without it they cannot be checked.
     let has_compiler = !missing.iter().any(|tool| tool.name == "gcc");

@@ -1,9 +1,7 @@
 //! Installed programs.
 
-use std::env;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +12,7 @@ use tactus_model::result::Shortfall;
 use tactus_permission::{Asked, Diagnosis};
 use tactus_prepare::diagnose_here;
 use tactus_sys::leash::{self, Leash};
+pub(super) use tactus_sys::program::find;
 use tactus_sys::{Errno, SysError};
 use tactus_wire::LastWords;
 
@@ -21,17 +20,6 @@ use super::Endless;
 use crate::containment::Containment;
 use crate::error::{During, LoadError};
 use crate::site::Site;
-
-/// Finds a program by `PATH`, like the shell.
-pub(super) fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    env::split_paths(&path).map(|directory| directory.join(name)).find(|file| is_program(file))
-}
-
-fn is_program(file: &Path) -> bool {
-    file.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
 
 /// A command that runs `program` without standard input and output, and that ends with the
 /// calling thread.

@@ -3,22 +3,26 @@
 //! The server is an Xvfb, which draws into memory: no graphics card takes part, and the drawing
 //! takes CPU time. Input comes by XTEST, so neither a keyboard's nor a mouse's interrupt does.
 
+use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc;
-use std::{io, thread};
+use std::time::Duration;
 
+use tactus_model::frames::Rate;
 use tactus_model::result::Shortfall;
 use tactus_permission::{Asked, Diagnosis};
 use tactus_prepare::diagnose_here;
 use tactus_sys::{SysError, mount};
-use tactus_xserver::{NoServer, Screen, Server, window};
+use tactus_xserver::patient::{ANSWER_MOST, PatientConnection, is_silence, is_silence_at_first};
+use tactus_xserver::{NoServer, Screen, Server, patient, window};
 use x11rb::CURRENT_TIME;
 use x11rb::connection::{Connection, RequestConnection};
+use x11rb::errors::{ConnectError, ConnectionError, ReplyOrIdError};
 use x11rb::protocol::xproto::{self, CreateWindowAux, EventMask, Gcontext, Rectangle, Window};
 use x11rb::protocol::xtest;
-use x11rb::rust_connection::{DefaultStream, RustConnection};
+use x11rb::rust_connection::DefaultStream;
 
 use crate::error::{During, LoadError};
 use crate::site::Site;
@@ -43,23 +47,33 @@ impl Display {
                 let streams = (0..clients).map(|_| server.stream());
                 let streams = streams.collect::<io::Result<_>>().during(CONNECT)?;
                 Ok((Self { streams, authority: server.authority() }, server))
-            })?;
-            let (display, _server) = opened;
+            });
+            let (display, mut server) = match opened {
+                Ok((display, server)) => (Ok(display), server),
+                Err(error) => {
+                    // Whichever of both threads reports first has the same reason.
+                    let _ = sender.send(Err(error.clone()));
+                    return Err(error);
+                }
+            };
             // The receiver waits.
             let _ = sender.send(display);
-            loop {
-                thread::park();
-            }
+            let end = server.wait().map_or_else(|error| error.to_string(), |end| end.to_string());
+            Err(LoadError::new(format!("the X server (Xvfb) of this load has ended: {end}")))
         })?;
-        // The thread has sent its reason, and ends this process.
-        started.recv().during("start an X server")
+        started.recv().during("start an X server")?
     }
 
     /// A client on this machine.
-    pub(super) fn client(&mut self) -> Result<RustConnection, LoadError> {
+    pub(super) fn client(&mut self) -> Result<PatientConnection, LoadError> {
+        self.client_for(Duration::ZERO)
+    }
+
+    /// A client that waits for events, the next of which may come after so long.
+    pub(super) fn client_for(&mut self, event: Duration) -> Result<PatientConnection, LoadError> {
         let stream = self.stream()?;
         let (stream, _) = DefaultStream::from_unix_stream(stream).during(CONNECT)?;
-        self.connect(stream)
+        self.connect(stream, event)
     }
 
     /// A client whose connection goes through TCP, like that of a client whose display is that of
@@ -67,32 +81,77 @@ impl Display {
     pub(super) fn client_over_tcp(
         &mut self,
         site: &'static Site,
-    ) -> Result<RustConnection, LoadError> {
+        event: Duration,
+    ) -> Result<PatientConnection, LoadError> {
         let server = self.stream()?;
         let (near, far) = tcp_pair().during("connect over TCP")?;
         let pass = |from: &str,
                     mut reader: Box<dyn io::Read + Send>,
                     mut writer: Box<dyn io::Write + Send>| {
             site.spawn(from, move || {
-                io::copy(&mut reader, &mut writer).during("pass X11 data on")?;
-                Err(LoadError::new("the X server has closed a connection"))
+                // A server that ends closes its connections, or breaks them.
+                let _ = io::copy(&mut reader, &mut writer);
+                Err(ended())
             })
         };
         let again = (server.try_clone().during(CONNECT)?, far.try_clone().during(CONNECT)?);
         pass("to-client", Box::new(server), Box::new(far))?;
         pass("to-server", Box::new(again.1), Box::new(again.0))?;
         let (stream, _) = DefaultStream::from_tcp_stream(near).during(CONNECT)?;
-        self.connect(stream)
+        self.connect(stream, event)
     }
 
     fn stream(&mut self) -> Result<UnixStream, LoadError> {
         self.streams.pop().ok_or_else(|| LoadError::new("the X server has no connection left"))
     }
 
-    fn connect(&self, stream: DefaultStream) -> Result<RustConnection, LoadError> {
-        let (protocol, cookie) = self.authority.clone();
-        RustConnection::connect_to_stream_with_auth_info(stream, 0, protocol, cookie)
-            .during(CONNECT)
+    fn connect(
+        &self,
+        stream: DefaultStream,
+        event: Duration,
+    ) -> Result<PatientConnection, LoadError> {
+        let patience = ANSWER_MOST + event;
+        patient::connect_by(stream, 0, self.authority.clone(), patience).map_err(|error| {
+            match &error {
+                silent if is_silence_at_first(silent) => silent_for(patience),
+                ConnectError::IoError(_) => ended(),
+                error => LoadError::new(format!("failed to {CONNECT}: {error}")),
+            }
+        })
+    }
+}
+
+/// What an event of a load at this rate is awaited for: the server has a period more to answer.
+pub(super) fn events_of(rate: Rate) -> Duration {
+    2 * Duration::from(rate.period())
+}
+
+/// The server has closed a connection.
+fn ended() -> LoadError {
+    LoadError::new("the X server (Xvfb) of this load has ended")
+}
+
+fn silent_for(patience: Duration) -> LoadError {
+    LoadError::new(format!(
+        "the X server (Xvfb) of this load did not answer for {:.0} s: it is stopped or overloaded",
+        patience.as_secs_f64()
+    ))
+}
+
+/// Adds what was done at the server when something failed. A server that has ended or does not answer is
+/// what is named then.
+pub(super) trait AtServer<T> {
+    /// Turns the failure into a [`LoadError`].
+    fn at_server(self, connection: &PatientConnection, action: &str) -> Result<T, LoadError>;
+}
+
+impl<T, E: Into<ReplyOrIdError>> AtServer<T> for Result<T, E> {
+    fn at_server(self, connection: &PatientConnection, action: &str) -> Result<T, LoadError> {
+        self.map_err(|error| match error.into() {
+            silent if is_silence(&silent) => silent_for(connection.stream().patience()),
+            ReplyOrIdError::ConnectionError(ConnectionError::IoError(_)) => ended(),
+            error => LoadError::new(format!("failed to {action}: {error}")),
+        })
     }
 }
 
@@ -145,14 +204,15 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
 
 /// The hand at the keyboard and the mouse.
 pub(super) struct Hand {
-    connection: RustConnection,
+    connection: PatientConnection,
     root: Window,
 }
 
 impl Hand {
     /// The hand of a client.
-    pub(super) fn new(connection: RustConnection) -> Result<Self, LoadError> {
-        if connection.extension_information(xtest::X11_EXTENSION_NAME).during(INPUT)?.is_none() {
+    pub(super) fn new(connection: PatientConnection) -> Result<Self, LoadError> {
+        let found = connection.extension_information(xtest::X11_EXTENSION_NAME);
+        if found.at_server(&connection, INPUT)?.is_none() {
             return Err(LoadError::new("the X server cannot synthesise input: it has no XTEST"));
         }
         let root = root(&connection)?;
@@ -162,18 +222,15 @@ impl Hand {
     /// Moves the mouse pointer there, and waits until the server has done so.
     pub(super) fn point(&self, x: i16, y: i16) -> Result<(), LoadError> {
         self.fake(xproto::MOTION_NOTIFY_EVENT, 0, (x, y))?;
-        xproto::query_pointer(&self.connection, self.root)
-            .during(INPUT)?
-            .reply()
-            .during(INPUT)
-            .map(drop)
+        let asked = || xproto::query_pointer(&self.connection, self.root)?.reply();
+        asked().at_server(&self.connection, INPUT).map(drop)
     }
 
     /// Presses and releases a key.
     pub(super) fn press(&self, keycode: u8) -> Result<(), LoadError> {
         self.fake(xproto::KEY_PRESS_EVENT, keycode, (0, 0))?;
         self.fake(xproto::KEY_RELEASE_EVENT, keycode, (0, 0))?;
-        self.connection.flush().during(INPUT)
+        self.connection.flush().at_server(&self.connection, INPUT)
     }
 
     /// Makes the mouse pointer visible over the root window: the server then draws it.
@@ -181,38 +238,37 @@ impl Hand {
         /// The left arrow of the cursor font, and its mask.
         const ARROW: u16 = 68;
         let connection = &self.connection;
-        let font = connection.generate_id().during(INPUT)?;
-        xproto::open_font(connection, font, b"cursor").during(INPUT)?.check().during(INPUT)?;
-        let cursor = connection.generate_id().during(INPUT)?;
         let (black, white) = (0, u16::MAX);
-        xproto::create_glyph_cursor(
-            connection,
-            cursor,
-            font,
-            font,
-            ARROW,
-            ARROW + 1,
-            black,
-            black,
-            black,
-            white,
-            white,
-            white,
-        )
-        .during(INPUT)?
-        .check()
-        .during(INPUT)?;
-        let shown = xproto::ChangeWindowAttributesAux::new().cursor(cursor);
-        xproto::change_window_attributes(connection, self.root, &shown)
-            .during(INPUT)?
-            .check()
-            .during(INPUT)
+        let show = || -> Result<(), ReplyOrIdError> {
+            let font = connection.generate_id()?;
+            xproto::open_font(connection, font, b"cursor")?.check()?;
+            let cursor = connection.generate_id()?;
+            xproto::create_glyph_cursor(
+                connection,
+                cursor,
+                font,
+                font,
+                ARROW,
+                ARROW + 1,
+                black,
+                black,
+                black,
+                white,
+                white,
+                white,
+            )?
+            .check()?;
+            let shown = xproto::ChangeWindowAttributesAux::new().cursor(cursor);
+            xproto::change_window_attributes(connection, self.root, &shown)?.check()?;
+            Ok(())
+        };
+        show().at_server(connection, INPUT)
     }
 
     fn fake(&self, kind: u8, detail: u8, (x, y): (i16, i16)) -> Result<(), LoadError> {
         let (connection, root) = (&self.connection, self.root);
         xtest::fake_input(connection, kind, detail, CURRENT_TIME, root, x, y, 0)
-            .during(INPUT)
+            .at_server(connection, INPUT)
             .map(drop)
     }
 }
@@ -222,7 +278,7 @@ const INPUT: &str = "synthesise input";
 /// Adds a window of a terminal program to the screen, with a context for its letters and its
 /// cursor. No window manager moves it.
 pub(super) fn open_window(
-    connection: &RustConnection,
+    connection: &PatientConnection,
     (x, y, width, height): (i16, i16, u16, u16),
     events: EventMask,
 ) -> Result<(Window, Gcontext), LoadError> {
@@ -234,14 +290,17 @@ pub(super) fn open_window(
         .background_pixel(screen.white_pixel)
         .event_mask(events);
     let place = Rectangle { x, y, width, height };
-    let window = window::create(connection, screen, place, &attributes).during(ACTION)?;
-    let (black, white) = (screen.black_pixel, screen.white_pixel);
-    let context = window::letters(connection, window, black, white).during(ACTION)?;
-    xproto::map_window(connection, window).during(ACTION)?.check().during(ACTION)?;
-    Ok((window, context))
+    let open = || -> Result<_, ReplyOrIdError> {
+        let window = window::create(connection, screen, place, &attributes)?;
+        let (black, white) = (screen.black_pixel, screen.white_pixel);
+        let context = window::letters(connection, window, black, white)?;
+        xproto::map_window(connection, window)?.check()?;
+        Ok((window, context))
+    };
+    open().at_server(connection, ACTION)
 }
 
-fn root(connection: &RustConnection) -> Result<Window, LoadError> {
+fn root(connection: &PatientConnection) -> Result<Window, LoadError> {
     let first = connection.setup().roots.first();
     first.map(|screen| screen.root).ok_or_else(|| LoadError::new("the X server has no screen"))
 }

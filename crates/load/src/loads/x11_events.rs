@@ -7,15 +7,15 @@
 //! belongs to the load, while no network interface and no other machine takes part.
 
 use tactus_model::frames::Rate;
+use tactus_xserver::patient::PatientConnection;
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{self, EventMask, Gcontext, Rectangle, Window};
-use x11rb::rust_connection::RustConnection;
 
 use super::Endless;
 use super::pace::Pace;
-use super::x11::{self, Display, Hand};
-use crate::error::{During, LoadError};
+use super::x11::{self, AtServer, Display, Hand};
+use crate::error::LoadError;
 use crate::site::Site;
 
 /// Two windows beside each other.
@@ -29,14 +29,14 @@ const CURSOR: Rectangle = Rectangle { x: 40, y: 40, width: 6, height: 13 };
 pub(super) fn run(rate: Rate, site: &'static Site) -> Endless {
     const ACTION: &str = "answer an event";
     let mut display = Display::start(2, site)?;
-    let terminal = display.client_over_tcp(site)?;
+    let terminal = display.client_over_tcp(site, x11::events_of(rate))?;
     let events = EventMask::ENTER_WINDOW | EventMask::LEAVE_WINDOW;
     let windows = WINDOWS.map(|place| x11::open_window(&terminal, place, events));
     let windows: Vec<(Window, Gcontext)> = windows.into_iter().collect::<Result<_, _>>()?;
     let hand = Hand::new(display.client()?)?;
     site.spawn("mouse", move || pass_over(rate, &hand))?;
     loop {
-        let (window, is_inside) = match terminal.wait_for_event().during(ACTION)? {
+        let (window, is_inside) = match terminal.wait_for_event().at_server(&terminal, ACTION)? {
             Event::EnterNotify(event) => (event.event, true),
             Event::LeaveNotify(event) => (event.event, false),
             Event::Error(error) => return Err(LoadError::new(format!("{error:?}"))),
@@ -51,17 +51,18 @@ pub(super) fn run(rate: Rate, site: &'static Site) -> Endless {
 }
 
 fn redraw(
-    terminal: &RustConnection,
+    terminal: &PatientConnection,
     window: Window,
     context: Gcontext,
     is_solid: bool,
 ) -> Result<(), LoadError> {
     const ACTION: &str = "draw a text cursor";
     let Rectangle { x, y, width, height } = CURSOR;
-    xproto::clear_area(terminal, false, window, x, y, width + 1, height + 1).during(ACTION)?;
+    xproto::clear_area(terminal, false, window, x, y, width + 1, height + 1)
+        .at_server(terminal, ACTION)?;
     let draw = if is_solid { xproto::poly_fill_rectangle } else { xproto::poly_rectangle };
-    draw(terminal, window, context, &[CURSOR]).during(ACTION)?;
-    terminal.flush().during(ACTION)
+    draw(terminal, window, context, &[CURSOR]).at_server(terminal, ACTION)?;
+    terminal.flush().at_server(terminal, ACTION)
 }
 
 fn pass_over(rate: Rate, hand: &Hand) -> Endless {

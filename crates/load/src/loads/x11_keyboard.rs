@@ -4,17 +4,17 @@
 //! reads the echo, and draws it, as xterm does; a shell reads the lines.
 
 use tactus_model::frames::Rate;
+use tactus_xserver::patient::PatientConnection;
 use x11rb::CURRENT_TIME;
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{self, EventMask, Gcontext, InputFocus, Window};
-use x11rb::rust_connection::RustConnection;
 
 use super::Endless;
 use super::pace::Pace;
 use super::pseudo_terminal::{Console, RETURN};
-use super::x11::{self, Display, Hand};
-use crate::error::{During, LoadError};
+use super::x11::{self, AtServer, Display, Hand};
+use crate::error::LoadError;
 use crate::site::Site;
 
 /// The codes of two keys on the keyboard of every X server for PCs.
@@ -33,12 +33,13 @@ const LETTER_HEIGHT: u16 = 13;
 /// Counts one operation per key that was drawn.
 pub(super) fn run(rate: Rate, site: &'static Site) -> Endless {
     let mut display = Display::start(2, site)?;
-    let mut screen = Screen::open(display.client()?)?;
+    let mut screen = Screen::open(display.client_for(x11::events_of(rate))?)?;
     let mut console = Console::start(site)?;
     let hand = Hand::new(display.client()?)?;
     site.spawn("keyboard", move || type_lines(rate, &hand))?;
     loop {
-        let keycode = match screen.connection.wait_for_event().during("receive a key")? {
+        let event = screen.connection.wait_for_event();
+        let keycode = match event.at_server(&screen.connection, "receive a key")? {
             Event::KeyPress(event) => event.detail,
             Event::Error(error) => return Err(LoadError::new(format!("{error:?}"))),
             _ => continue,
@@ -69,7 +70,7 @@ fn type_lines(rate: Rate, hand: &Hand) -> Endless {
 
 /// The window of a terminal program; it draws at its lowest line.
 struct Screen {
-    connection: RustConnection,
+    connection: PatientConnection,
     window: Window,
     context: Gcontext,
     column: u16,
@@ -77,14 +78,14 @@ struct Screen {
 
 impl Screen {
     /// Opens a window, and gives it the keyboard.
-    fn open(connection: RustConnection) -> Result<Self, LoadError> {
+    fn open(connection: PatientConnection) -> Result<Self, LoadError> {
         const ACTION: &str = "take the keyboard";
         let place = (0, 0, WIDTH, HEIGHT);
         let (window, context) = x11::open_window(&connection, place, EventMask::KEY_PRESS)?;
-        xproto::set_input_focus(&connection, InputFocus::PARENT, window, CURRENT_TIME)
-            .during(ACTION)?
-            .check()
-            .during(ACTION)?;
+        let focus = || {
+            xproto::set_input_focus(&connection, InputFocus::PARENT, window, CURRENT_TIME)?.check()
+        };
+        focus().at_server(&connection, ACTION)?;
         Ok(Self { connection, window, context, column: 0 })
     }
 
@@ -93,8 +94,8 @@ impl Screen {
         let (x, y) = (self.column * LETTER_WIDTH, HEIGHT - LETTER_HEIGHT / 4);
         let Self { connection, window, context, .. } = self;
         xproto::image_text8(connection, *window, *context, x as i16, y as i16, letters)
-            .during(ACTION)?;
-        connection.flush().during(ACTION)?;
+            .at_server(connection, ACTION)?;
+        connection.flush().at_server(connection, ACTION)?;
         self.column += letters.len() as u16;
         Ok(())
     }
@@ -105,10 +106,10 @@ impl Screen {
         let Self { connection, window, context, .. } = self;
         let (step, kept) = (LETTER_HEIGHT as i16, HEIGHT - LETTER_HEIGHT);
         xproto::copy_area(connection, *window, *window, *context, 0, step, 0, 0, WIDTH, kept)
-            .during(ACTION)?;
+            .at_server(connection, ACTION)?;
         xproto::clear_area(connection, false, *window, 0, kept as i16, WIDTH, LETTER_HEIGHT)
-            .during(ACTION)?;
-        connection.flush().during(ACTION)?;
+            .at_server(connection, ACTION)?;
+        connection.flush().at_server(connection, ACTION)?;
         self.column = 0;
         Ok(())
     }

@@ -58,6 +58,10 @@ pub fn tests() -> Vec<Test> {
     add("idle_starts_nothing", idle_starts_nothing);
     add("recordings_can_distinguish_the_tasks_of_loads", tasks_have_names);
     add("an_x11_load_without_a_server_fails", an_x11_load_without_a_server_fails);
+    add("an_x11_load_names_a_server_that_ends", || an_x11_load_names_its_server(9, "has ended"));
+    add("an_x11_load_names_a_server_that_stops", || {
+        an_x11_load_names_its_server(19, "did not answer for");
+    });
     add("a_command_runs", a_command_runs);
     add("the_end_of_a_command_is_reported", the_end_of_a_command_is_reported);
     add("a_command_that_cannot_run_fails", a_command_that_cannot_run_fails);
@@ -185,16 +189,49 @@ fn tasks_have_names() {
 
 fn an_x11_load_without_a_server_fails() {
     let directory = tempfile::tempdir().unwrap();
-    let measured = Command::new(std::env::current_exe().unwrap())
-        .args(["internal", "measure", "x11-mouse", "best"])
-        .arg(directory.path())
-        .env("PATH", "/nonexistent")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&measured.stderr);
-    assert!(!measured.status.success());
-    assert_eq!(said.trim(), "this load needs an X server: Xvfb is not installed");
+    // Two threads see that it is missing: whichever reports it first, the text is the same.
+    for load in ["x11-mouse", "x11-keyboard", "x11-events"].repeat(3) {
+        let measured = Command::new(std::env::current_exe().unwrap())
+            .args(["internal", "measure", load, "best"])
+            .arg(directory.path())
+            .env("PATH", "/nonexistent")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&measured.stderr);
+        assert!(!measured.status.success());
+        assert_eq!(said.trim(), "this load needs an X server: Xvfb is not installed");
+    }
     none_is_left();
+}
+
+/// Sends a signal to the server of a load that works, and requires a reason with these words.
+fn an_x11_load_names_its_server(signal: i32, expected: &str) {
+    for kind in ["x11-mouse", "x11-keyboard", "x11-events"] {
+        if !is_possible(kind) {
+            return;
+        }
+        let mut load = RunningLoad::start(&plan(&format!("{kind}@50")), &options(None)).unwrap();
+        let opened = load.snapshot();
+        let processes = marked::processes(std::process::id()).into_iter();
+        let server = processes.map(|(process, _)| process).find(|process| {
+            let name = std::fs::read_to_string(format!("/proc/{process}/comm"));
+            name.is_ok_and(|name| name.trim_end() == "Xvfb")
+        });
+        let server = tactus_sys::pidfd::PidFd::of_process(server.unwrap()).unwrap();
+        server.send(signal).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while load.snapshot().since(&opened).ended == 0 {
+            assert!(Instant::now() < deadline, "{kind} does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let reasons = load.stop();
+        let server = "the X server (Xvfb) of this load ";
+        assert!(
+            reasons.iter().any(|reason| reason.contains(server) && reason.contains(expected)),
+            "{kind}: {reasons:?}"
+        );
+        none_is_left();
+    }
 }
 
 fn a_command_runs() {

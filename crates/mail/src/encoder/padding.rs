@@ -5,12 +5,10 @@
 //! leaves them out: the sound of each of its WebM files comes 6.5 ms before the picture. Later
 //! versions differ, so a short clip of silence shows what this one does.
 
-use std::process::Command;
-
 use tactus_clip::ClipError;
+use tactus_clip::ffmpeg::{self, FfmpegError};
 use tactus_model::time::Nanos;
 
-use super::EncoderError;
 use crate::matroska::CLUSTER;
 
 /// The most bytes of the clip of silence; it has about 800.
@@ -22,28 +20,20 @@ const SIMPLE_BLOCK: u8 = 0xA3;
 const NEAR: usize = 32;
 
 /// How much sound must be delayed so that it is in step in the file.
-pub(super) fn missing() -> Result<Nanos, EncoderError> {
-    let mut command = Command::new("ffmpeg");
-    command.args([
-        "-nostdin",
-        "-loglevel",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        "anullsrc=r=48000:cl=mono",
-    ]);
+pub(super) fn missing() -> Result<Nanos, FfmpegError> {
+    let mut command = ffmpeg::command();
+    command.args(["-f", "lavfi", "-i", "anullsrc=r=48000:cl=mono"]);
     command.args(["-t", "0.02", "-c:a", "libopus", "-avoid_negative_ts", "disabled"]);
     command.args(["-f", "webm", "pipe:1"]);
     let output = tactus_clip::output(command, BYTES_MAX).map_err(|error| match error {
-        ClipError::NotInstalled(_) => EncoderError::NotInstalled,
-        ClipError::Silent { .. } => EncoderError::Hangs,
-        error => EncoderError::Failed(error.to_string()),
+        ClipError::NotInstalled(_) => FfmpegError::NotInstalled,
+        ClipError::Silent { most, .. } => FfmpegError::Hangs(most),
+        error => FfmpegError::Failed(error.to_string()),
     })?;
     match first_block(&output.bytes) {
         Some(time) if time < 0 => Ok(PADDING),
         Some(_) => Ok(Nanos::ZERO),
-        None => Err(EncoderError::Failed("it has no encoder for Opus in WebM".to_owned())),
+        None => Err(FfmpegError::Failed("it has no encoder for Opus in WebM".to_owned())),
     }
 }
 

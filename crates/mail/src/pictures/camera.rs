@@ -1,38 +1,35 @@
 //! A camera, read by ffmpeg as a process of its own.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::Instant;
 
+use tactus_clip::ffmpeg::{self, Ffmpeg};
 use tactus_model::frames::Rate;
 use tactus_model::time::Monotonic;
+use tactus_sys::pidfd::PidFd;
 use tactus_sys::{SysError, clock, process, wait};
-use tactus_wire::LastWords;
 
-use super::{PATIENCE, PictureError, Pictures, Size, Taken};
+use super::{Breaker, PATIENCE, PictureError, Pictures, Size, Taken};
 use crate::Moment;
-
-/// How long the end of a message is awaited.
-const COMPLAINT: Duration = Duration::from_millis(500);
 
 /// Pictures from a device. A stamp is when the picture began to arrive: what the camera, the kernel
 /// and ffmpeg take before that is the same for each, and unknown.
 #[derive(Debug)]
 pub(crate) struct Camera {
-    reader: Child,
+    reader: Ffmpeg,
     pictures: ChildStdout,
-    complaints: Option<LastWords>,
     device: String,
 }
 
 impl Camera {
     /// Starts to read a device of Video4Linux. The reader ends with this thread.
     pub(crate) fn open(device: &Path, rate: Rate, size: Size) -> Result<Self, PictureError> {
-        let mut command = Command::new("ffmpeg");
-        command.args(["-nostdin", "-loglevel", "error", "-f", "v4l2"]);
+        let mut command = ffmpeg::command();
+        command.args(["-f", "v4l2"]);
         command.args(["-framerate", &rate.to_string(), "-video_size", &size.to_string()]);
         command.arg("-i").arg(device);
         Self::read(command, &device.display().to_string(), size)
@@ -52,21 +49,17 @@ impl Camera {
             "1",
             "pipe:1",
         ]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped());
         // Ctrl-C is for the recorder, which ends the reader.
         command.process_group(0);
         process::die_with_parent(&mut command);
-        let mut reader = command.spawn().map_err(|error| PictureError::Camera {
+        let started =
+            Ffmpeg::start(&mut command).and_then(|mut reader| Ok((reader.take_output()?, reader)));
+        let (pictures, reader) = started.map_err(|error| PictureError::Camera {
             device: device.into(),
-            reason: match error.kind() {
-                io::ErrorKind::NotFound => "ffmpeg is not installed".to_owned(),
-                _ => error.to_string(),
-            },
+            reason: error.to_string(),
         })?;
-        let complaints = reader.stderr.take().map(LastWords::listen).transpose()?;
-        let pictures =
-            reader.stdout.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(Self { reader, pictures, complaints, device: device.to_owned() })
+        Ok(Self { reader, pictures, device: device.to_owned() })
     }
 
     /// Waits for bytes or the end; false if nothing comes. A signal ends no wait.
@@ -85,10 +78,7 @@ impl Camera {
 
     fn failed(&mut self, reason: &str) -> PictureError {
         // A reader that hangs writes nothing more.
-        let _ = self.reader.kill();
-        let complaint = self.complaints.take().map(|complaints| complaints.take(COMPLAINT));
-        let complaint = complaint.filter(|text| !text.is_empty());
-        let reason = complaint.unwrap_or_else(|| reason.to_owned());
+        let reason = self.reader.end().unwrap_or_else(|| reason.to_owned());
         PictureError::Camera { device: self.device.clone().into(), reason }
     }
 }
@@ -114,14 +104,16 @@ impl Pictures for Camera {
         let at = at.unwrap_or(now);
         Ok(Taken { at, within: now - at, missing: 0 })
     }
-}
 
-impl Drop for Camera {
-    fn drop(&mut self) {
-        let _ = self.reader.kill();
-        let _ = self.reader.wait();
+    fn breaker(&self) -> Result<Option<Breaker>, PictureError> {
+        let reader = PidFd::of_process(self.reader.id())?;
+        // It may have ended.
+        Ok(Some(Box::new(move || _ = reader.send(SIGKILL))))
     }
 }
+
+/// Its number on Linux.
+const SIGKILL: i32 = 9;
 
 #[cfg(test)]
 mod tests {
@@ -131,8 +123,8 @@ mod tests {
     use crate::matroska::PIXEL;
 
     fn generated(source: &str) -> Result<Camera, PictureError> {
-        let mut command = Command::new("ffmpeg");
-        command.args(["-nostdin", "-loglevel", "error", "-re", "-f", "lavfi", "-i", source]);
+        let mut command = ffmpeg::command();
+        command.args(["-re", "-f", "lavfi", "-i", source]);
         Camera::read(command, "generated", "64x48".parse().unwrap())
     }
 

@@ -1,23 +1,21 @@
 //! The screen of an X server, copied into memory that both share, or through the connection.
 
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
 use tactus_model::frames::Rate;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_sys::{clock, shared_memory};
-use tactus_xserver::patient::{self, PatientConnection};
+use tactus_xserver::patient::{self, HangUp, PatientConnection, is_silence, is_silence_at_first};
 use x11rb::connection::Connection;
-use x11rb::errors::{ConnectionError, ReplyError};
+use x11rb::errors::ReplyOrIdError;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat, ImageOrder, Window};
 
-use super::{PATIENCE, Pace, PictureError, Pictures, SIDE_MIN, Size, Taken};
+use super::{Breaker, PATIENCE, Pace, PictureError, Pictures, SIDES, Size, Taken};
 use crate::Moment;
 use crate::matroska::PIXEL;
-use crate::timing::SIDE_MAX;
 
 /// All planes of a pixel.
 const PLANES: u32 = !0;
@@ -46,8 +44,12 @@ impl ScreenGrab {
             display: display.map(str::to_owned),
             reason: reason.to_string(),
         };
-        let (connection, screen) =
-            patient::connect(display, PATIENCE).map_err(|error| refused(&error))?;
+        let (connection, screen) = patient::connect(display, PATIENCE).map_err(|error| {
+            match is_silence_at_first(&error) {
+                true => PictureError::Silent,
+                false => refused(&error),
+            }
+        })?;
         let setup = connection.setup();
         let screen = setup.roots.get(screen).ok_or_else(|| refused(&"it has no screen"))?;
         let depth = screen.root_depth;
@@ -59,8 +61,7 @@ impl ScreenGrab {
         }
         let (width, height) = (screen.width_in_pixels.into(), screen.height_in_pixels.into());
         let (root, size) = (screen.root, Size { width, height });
-        let fits = |side| (SIDE_MIN..=SIDE_MAX).contains(&side);
-        if !fits(width) || !fits(height) {
+        if !size.is_within(&SIDES) {
             return Err(PictureError::Size { found: size });
         }
         let shared = Shared::attach(&connection, size);
@@ -114,6 +115,11 @@ impl Pictures for ScreenGrab {
         let half = Nanos::from_nanos((clock::now::<Monotonic>() - began).as_nanos() / 2);
         Ok(Taken { at: began + half, within: half, missing })
     }
+
+    fn breaker(&self) -> Result<Option<Breaker>, PictureError> {
+        let line = HangUp::of(&self.connection)?;
+        Ok(Some(Box::new(move || line.hang_up())))
+    }
 }
 
 impl Shared {
@@ -128,13 +134,9 @@ impl Shared {
     }
 }
 
-fn gone(error: impl Into<ReplyError>) -> PictureError {
+fn gone(error: impl Into<ReplyOrIdError>) -> PictureError {
     match error.into() {
-        ReplyError::ConnectionError(ConnectionError::IoError(error))
-            if error.kind() == ErrorKind::TimedOut =>
-        {
-            PictureError::Silent
-        }
+        silent if is_silence(&silent) => PictureError::Silent,
         error => PictureError::Gone(error.to_string()),
     }
 }

@@ -1,20 +1,28 @@
 //! The side of an X11 window that people use: its keys, its close button.
 
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use tactus_sys::wait::wait_readable;
+use tactus_xserver::patient::{HangUp, PatientConnection};
 use tactus_xserver::window::{Display, Keyboard, Toplevel, WindowError};
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{EventMask, KeyPressEvent, Keysym};
-use x11rb::rust_connection::RustConnection;
 
 use super::Happened;
-use crate::control::Command;
+use crate::command::Command;
 
 /// Makes the window, and reads its events: it blocks, so it has a connection of its own.
 pub(crate) struct Keys {
-    connection: RustConnection,
+    connection: PatientConnection,
     toplevel: Toplevel,
     keyboard: Keyboard,
 }
+
+/// How often it looks without an event.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// What a key asks for, by its symbol (`X11/keysymdef.h`).
 const KEYS: [(Keysym, Command); 12] = [
@@ -48,7 +56,7 @@ impl Keys {
             toplevel.map(connection)?;
             Ok::<_, x11rb::errors::ReplyOrIdError>((toplevel, keyboard))
         };
-        let (toplevel, keyboard) = open().map_err(|error| display.refused(&error))?;
+        let (toplevel, keyboard) = open().map_err(|error| display.refused(error))?;
         Ok(Self { connection: display.connection, toplevel, keyboard })
     }
 
@@ -56,10 +64,23 @@ impl Keys {
         self.toplevel.window
     }
 
+    /// What ends its waits.
+    pub(super) fn hang_up(&self) -> io::Result<HangUp> {
+        HangUp::of(&self.connection)
+    }
+
     /// Waits for the next thing that happens.
     pub(super) fn next(&self) -> Happened {
         loop {
-            let Ok(event) = self.connection.wait_for_event() else { return Happened::Lost };
+            let event = match self.connection.poll_for_event() {
+                Ok(Some(event)) => event,
+                Ok(None) => {
+                    // A person may do nothing for any time. What fails here fails again above.
+                    let _ = wait_readable(self.connection.stream().as_fd(), LOOK);
+                    continue;
+                }
+                Err(_) => return Happened::Lost,
+            };
             match event {
                 Event::KeyPress(event) => {
                     if let Some(command) = self.command(&event) {
@@ -77,7 +98,11 @@ impl Keys {
     }
 
     fn command(&self, key: &KeyPressEvent) -> Option<Command> {
-        let symbol = self.keyboard.symbol(key.detail, key.state)?;
-        KEYS.iter().find(|(key, _)| *key == symbol).map(|(_, command)| *command)
+        command_of(self.keyboard.symbol(key.detail, key.state)?)
     }
+}
+
+/// What a key with this symbol asks for.
+pub(super) fn command_of(symbol: Keysym) -> Option<Command> {
+    KEYS.iter().find(|(key, _)| *key == symbol).map(|(_, command)| *command)
 }

@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 use tactus_playback::IfLate;
 use tactus_stream::{BranchId, Client, Draft, Format, Frame, RequestError, StreamId, Wanted};
 
-use super::{Answer, Seen};
+use super::{FrameEnd, Sighting};
 use crate::error::PlayerError;
 
 /// The most frames that are decoded ahead: the server has limits for all its clients.
@@ -86,7 +86,7 @@ impl Device {
         Ok(self.client.submit(&draft)?)
     }
 
-    pub(super) fn answers(&mut self) -> Result<Vec<(u64, Answer)>, PlayerError> {
+    pub(super) fn answers(&mut self) -> Result<Vec<(u64, FrameEnd)>, PlayerError> {
         let mut found = Vec::new();
         while let Some(receipt) = self.client.receipt(Some(Duration::ZERO)).map_err(ended)? {
             found.push((receipt.sequence, answer(&receipt)));
@@ -103,13 +103,13 @@ fn ended(error: tactus_stream::Ended) -> PlayerError {
     PlayerError::Request(RequestError::Ended(error))
 }
 
-fn answer(receipt: &Receipt) -> Answer {
+fn answer(receipt: &Receipt) -> FrameEnd {
     let Receipt { outcome, began, ended, evidence, msc, .. } = *receipt;
     match (outcome, began, ended) {
         (Outcome::Delivered, Some(began), Some(at)) => {
-            Answer::Seen(Seen { began, at, evidence, msc })
+            FrameEnd::Seen(Sighting { began, at, evidence, msc })
         }
-        (Outcome::Cut, ..) => Answer::Cut,
-        _ => Answer::Dropped,
+        (Outcome::Cut, ..) => FrameEnd::Cut,
+        _ => FrameEnd::Dropped,
     }
 }

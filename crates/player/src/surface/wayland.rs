@@ -3,6 +3,7 @@
 //! One thread does all of it: it hands frames over, and looks what has happened between them.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,14 @@ use tactus_model::time::Nanos;
 use tactus_sys::clock::ClockReader;
 use tactus_sys::shared_memory::{SharedBytes, sized_file};
 use tactus_sys::wait::wait_readable;
+use tactus_xserver::patient::ANSWER_MOST;
 use tactus_xserver::window::fit;
+use wayland_client::backend::WaylandError;
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_buffer::{self, WlBuffer};
 use wayland_client::protocol::wl_callback::{self, WlCallback};
 use wayland_client::protocol::wl_compositor::WlCompositor;
-use wayland_client::protocol::wl_keyboard::{self, KeyState, WlKeyboard};
+use wayland_client::protocol::wl_keyboard::{self, KeyState, KeymapFormat, WlKeyboard};
 use wayland_client::protocol::wl_output::{self, WlOutput};
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::protocol::wl_seat::{self, Capability, WlSeat};
@@ -42,8 +45,9 @@ use wayland_protocols::xdg::shell::client::xdg_surface::{self, XdgSurface};
 use wayland_protocols::xdg::shell::client::xdg_toplevel::{self, XdgToplevel};
 use wayland_protocols::xdg::shell::client::xdg_wm_base::{self, XdgWmBase};
 
-use super::{Answer, Happened, Seen};
-use crate::control::Command;
+use super::keymap::Keymap;
+use super::keys::command_of;
+use super::{FrameEnd, Happened, Line, Sighting};
 use crate::error::PlayerError;
 use crate::shared::now;
 
@@ -52,7 +56,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a compositor may take to configure a window.
 const CONFIGURED: Duration = Duration::from_secs(5);
 /// How long a compositor may take for everything until then.
-const CONNECTED: Duration = Duration::from_secs(30);
+const CONNECTED: Duration = Duration::from_secs(10);
 /// How long the frame before may be in use after another one is seen.
 const RELEASED: Duration = Duration::from_millis(20);
 /// The clocks that a compositor may stamp by, as `clock_gettime(2)` numbers them.
@@ -64,21 +68,6 @@ const CLOCKS: [(u32, ReadClock); 4] = [
 ];
 /// The most things that have happened and were not looked at.
 const HAPPENED_MOST: usize = 64;
-
-/// What a key asks for, by its place on a keyboard (`linux/input-event-codes.h`), without and with
-/// Shift.
-const KEYS: [(u32, Command, Command); 10] = [
-    (57, Command::Pause, Command::Pause),
-    (16, Command::Quit, Command::Quit),
-    (1, Command::Quit, Command::Quit),
-    (105, Command::Jump(-5), Command::Jump(-5)),
-    (106, Command::Jump(5), Command::Jump(5)),
-    (103, Command::Jump(60), Command::Jump(60)),
-    (108, Command::Jump(-60), Command::Jump(-60)),
-    (12, Command::Slower, Command::Slower),
-    (13, Command::NormalSpeed, Command::Faster),
-    (78, Command::Faster, Command::Faster),
-];
 
 /// Memory for a frame, which the compositor reads.
 pub(crate) struct Buffer {
@@ -109,6 +98,8 @@ pub(crate) struct Screen {
     presentation: Option<WpPresentation>,
     size: (u16, u16),
     frames: u64,
+    /// How often an answer was asked for.
+    asked: u64,
 }
 
 /// What the compositor has said.
@@ -123,9 +114,18 @@ struct State {
     presented: Option<(u64, Fate)>,
     /// Buffers that the compositor uses.
     busy: BTreeSet<u32>,
-    shift: bool,
+    /// The last answer that was asked for.
+    answered: u64,
+    /// What is written on keys, once the compositor has sent it.
+    keymap: Keymap,
+    is_shifted: bool,
+    /// The group of symbols, from 0.
+    group: u32,
     happened: VecDeque<Happened>,
 }
+
+/// The number of an answer that was asked for.
+struct Ask(u64);
 
 /// What became of a frame.
 #[derive(Clone, Copy)]
@@ -169,7 +169,7 @@ impl Screen {
         display: Option<&str>,
         title: &str,
         size: (u32, u32),
-    ) -> Result<Self, PlayerError> {
+    ) -> Result<(Self, Line), PlayerError> {
         let path = socket(display)?;
         let name = path.display().to_string();
         let title = title.to_owned();
@@ -183,13 +183,14 @@ impl Screen {
         })
     }
 
-    fn open_at(path: &Path, title: &str, size: (u32, u32)) -> Result<Self, PlayerError> {
+    fn open_at(path: &Path, title: &str, size: (u32, u32)) -> Result<(Self, Line), PlayerError> {
         let name = path.display().to_string();
         let refused = |error: &dyn std::fmt::Display| PlayerError::Compositor {
             display: name.clone(),
             reason: error.to_string(),
         };
         let stream = UnixStream::connect(path).map_err(|error| refused(&error))?;
+        let line = stream.try_clone().map(Line::of_compositor).map_err(|error| refused(&error))?;
         let connection = Connection::from_socket(stream).map_err(|error| refused(&error))?;
         let (globals, mut queue) =
             registry_queue_init::<State>(&connection).map_err(|error| refused(&error))?;
@@ -214,10 +215,21 @@ impl Screen {
         toplevel.set_min_size(size.0.into(), size.1.into());
         toplevel.set_max_size(size.0.into(), size.1.into());
         surface.commit();
-        let mut screen =
-            Self { name, connection, queue, state, shm, surface, presentation, size, frames: 0 };
+        let (frames, asked) = (0, 0);
+        let mut screen = Self {
+            name,
+            connection,
+            queue,
+            state,
+            shm,
+            surface,
+            presentation,
+            size,
+            frames,
+            asked,
+        };
         match screen.wait_until(Instant::now() + CONFIGURED, |state| state.is_configured)? {
-            true => Ok(screen),
+            true => Ok((screen, line)),
             false => Err(screen.ended(&"it does not configure a window")),
         }
     }
@@ -250,7 +262,7 @@ impl Screen {
     }
 
     /// Shows a frame, and waits until it is seen, or will not be.
-    pub(super) fn show(&mut self, frame: &Buffer) -> Result<Answer, PlayerError> {
+    pub(super) fn show(&mut self, frame: &Buffer) -> Result<FrameEnd, PlayerError> {
         let (began, handle) = (now(), self.queue.handle());
         self.frames += 1;
         let number = self.frames;
@@ -264,7 +276,9 @@ impl Screen {
         }
         self.surface.commit();
         let is_known = |state: &State| state.presented.is_some_and(|(of, _)| of == number);
-        self.wait_until(Instant::now() + PATIENCE, is_known)?;
+        if !self.wait_until(Instant::now() + PATIENCE, is_known)? {
+            self.require_answer()?;
+        }
         // The frame before is filled again soon.
         let is_free = |state: &State| state.busy.iter().all(|other| *other == id);
         self.wait_until(Instant::now() + RELEASED, is_free)?;
@@ -272,13 +286,30 @@ impl Screen {
         Ok(match fate {
             Some(Fate::Presented { at, msc }) => {
                 let msc = (msc != 0).then_some(msc);
-                Answer::Seen(Seen { began, at, evidence: Evidence::DeviceClock, msc })
+                FrameEnd::Seen(Sighting { began, at, evidence: Evidence::DeviceClock, msc })
             }
             Some(Fate::Drawn { at }) => {
-                Answer::Seen(Seen { began, at, evidence: Evidence::Call, msc: None })
+                FrameEnd::Seen(Sighting { began, at, evidence: Evidence::Call, msc: None })
             }
-            Some(Fate::Discarded) | None => Answer::Dropped,
+            Some(Fate::Discarded) | None => FrameEnd::Dropped,
         })
+    }
+
+    /// Waits until the compositor has done everything before: one that shows nothing of a hidden window
+    /// answers all the same.
+    fn require_answer(&mut self) -> Result<(), PlayerError> {
+        self.asked += 1;
+        let asked = self.asked;
+        self.connection.display().sync(&self.queue.handle(), Ask(asked));
+        match self.wait_until(Instant::now() + ANSWER_MOST, |state| state.answered >= asked)? {
+            true => Ok(()),
+            false => {
+                let seconds = ANSWER_MOST.as_secs();
+                let reason =
+                    format!("it did not answer for {seconds} s: it is stopped or overloaded");
+                Err(self.ended(&reason))
+            }
+        }
     }
 
     /// What has happened to the window.
@@ -299,7 +330,11 @@ impl Screen {
             if is_so(&self.state) {
                 return Ok(true);
             }
-            self.connection.flush().map_err(|error| self.ended(&error))?;
+            match self.connection.flush() {
+                // A compositor that reads nothing has an answer to give first.
+                Err(WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
+                flushed => flushed.map_err(|error| self.ended(&error))?,
+            }
             let Some(guard) = self.connection.prepare_read() else { continue };
             let left = until.saturating_duration_since(Instant::now());
             let is_readable = wait_readable(guard.connection_fd(), left)?;
@@ -308,8 +343,7 @@ impl Screen {
             }
             match guard.read() {
                 Ok(_) => {}
-                Err(wayland_client::backend::WaylandError::Io(error))
-                    if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(self.ended(&error)),
             }
         }
@@ -426,6 +460,21 @@ impl Dispatch<WlCallback, u64> for State {
     }
 }
 
+impl Dispatch<WlCallback, Ask> for State {
+    fn event(
+        state: &mut Self,
+        _: &WlCallback,
+        event: wl_callback::Event,
+        Ask(number): &Ask,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        if let wl_callback::Event::Done { .. } = event {
+            state.answered = state.answered.max(*number);
+        }
+    }
+}
+
 impl Dispatch<WpPresentation, ()> for State {
     fn event(
         state: &mut Self,
@@ -500,13 +549,19 @@ impl Dispatch<WlKeyboard, ()> for State {
         _: &QueueHandle<Self>,
     ) {
         match event {
-            wl_keyboard::Event::Modifiers { mods_depressed, .. } => {
-                state.shift = mods_depressed & 1 != 0;
+            wl_keyboard::Event::Keymap { format, fd, size } => {
+                let is_known = format == WEnum::Value(KeymapFormat::XkbV1);
+                let keymap = is_known.then(|| Keymap::read(&fd.into(), size as usize));
+                // Without a keymap, no key means anything; those of the terminal do.
+                state.keymap = keymap.and_then(Result::ok).unwrap_or_default();
+            }
+            wl_keyboard::Event::Modifiers { mods_depressed, group, .. } => {
+                // Shift is the first modifier of every keymap.
+                (state.is_shifted, state.group) = (mods_depressed & 1 != 0, group);
             }
             wl_keyboard::Event::Key { key, state: WEnum::Value(KeyState::Pressed), .. } => {
-                let found = KEYS.iter().find(|(code, ..)| *code == key);
-                if let Some((_, plain, shifted)) = found {
-                    let command = if state.shift { *shifted } else { *plain };
+                let symbol = state.keymap.symbol(key, state.group, state.is_shifted);
+                if let Some(command) = symbol.and_then(command_of) {
                     state.happens(Happened::Command(command));
                 }
             }

@@ -11,12 +11,12 @@ use tactus_model::result::Shortfall;
 use tactus_sys::shared_memory::SharedWords;
 use tactus_sys::{Errno, SysError};
 use tactus_xserver::drawing::{self, Target};
+use tactus_xserver::patient::{self, ANSWER_MOST, PatientConnection};
 use tactus_xserver::{NoServer, Screen, Server, window};
 use x11rb::connection::{Connection, RequestConnection};
 use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::shm;
 use x11rb::protocol::xproto::{self, CreateGCAux, CreateWindowAux, Rectangle};
-use x11rb::rust_connection::RustConnection;
 
 use super::{Repeatable, Unmeasurable};
 
@@ -84,7 +84,7 @@ impl NoDisplay {
 /// A connection to an X server.
 pub(super) struct Display {
     /// Dropped first: our server ends when its last client leaves.
-    connection: RustConnection,
+    connection: PatientConnection,
     screen: usize,
     name: String,
     server: Option<Server>,
@@ -96,7 +96,7 @@ impl Display {
         match std::env::var("DISPLAY") {
             Ok(name) if !name.is_empty() => {
                 let (connection, screen) =
-                    RustConnection::connect(None).map_err(|error| refused(&name, &error))?;
+                    patient::connect(None, ANSWER_MOST).map_err(|error| refused(&name, &error))?;
                 Ok(Self { connection, screen, name, server: None })
             }
             _ => {
@@ -135,6 +135,10 @@ impl From<NoServer> for NoDisplay {
             NoServer::NotInstalled => Self::NoServer,
             NoServer::Start(reason) => Self::Start(reason),
             NoServer::Refused { display, reason } => Self::Refused { display, reason },
+            NoServer::Silent { display, patience } => {
+                let reason = format!("its server did not answer for {} s", patience.as_secs());
+                Self::Refused { display, reason }
+            }
         }
     }
 }
@@ -191,7 +195,7 @@ impl Window {
 
 /// Maps a window without a frame, which no window manager moves.
 fn map(
-    connection: &RustConnection,
+    connection: &PatientConnection,
     screen: &xproto::Screen,
     image: Image,
 ) -> Result<(xproto::Window, xproto::Gcontext), Box<dyn std::error::Error>> {
@@ -216,7 +220,7 @@ enum Pixels {
 }
 
 impl Pixels {
-    fn shared(connection: &RustConnection, bytes: usize) -> Result<Self, Unmeasurable> {
+    fn shared(connection: &PatientConnection, bytes: usize) -> Result<Self, Unmeasurable> {
         let memory = SharedWords::create(bytes.div_ceil(size_of::<u64>()))?;
         let pattern = u64::from_ne_bytes([PATTERN; 8]);
         memory.words().iter().for_each(|word| word.store(pattern, Ordering::Relaxed));
@@ -228,7 +232,7 @@ impl Pixels {
 }
 
 fn attach(
-    connection: &RustConnection,
+    connection: &PatientConnection,
     memory: OwnedFd,
 ) -> Result<shm::Seg, Box<dyn std::error::Error>> {
     shm::query_version(connection)?.reply()?;

@@ -37,7 +37,7 @@ pub(super) fn start(
 struct RoundTrips<D: Doorbell> {
     doorbell: Arc<D>,
     memory: WorkingSet,
-    moment: Option<Moment>,
+    notice: Option<Notice>,
     seat: Seat,
     /// Ended on drop.
     partner: Option<Partner>,
@@ -69,10 +69,10 @@ impl<D: Doorbell + 'static> RoundTrips<D> {
     fn begin(doorbell: D, cost: &CostProbe, place: u32) -> Result<Self, Unmeasurable> {
         let doorbell = Arc::new(doorbell);
         let memory = WorkingSet::take(cost.working_set)?;
-        let moment = Moment::of(cost)?;
+        let notice = Notice::of(cost)?;
         let theirs = Theirs {
             memory: WorkingSet::take(cost.working_set)?,
-            moment: moment.clone(),
+            notice: notice.clone(),
             cpus: std::iter::once(place).collect(),
         };
         let partner = match cost.partner {
@@ -88,7 +88,7 @@ impl<D: Doorbell + 'static> RoundTrips<D> {
             }
         };
         let seat = Seat { thread: partner.thread(), cpu: place };
-        let mut trips = Self { doorbell, memory, moment, seat, partner: Some(partner) };
+        let mut trips = Self { doorbell, memory, notice, seat, partner: Some(partner) };
         // The first is answered once the partner is on its CPU.
         run(&mut trips, 1)?;
         Ok(trips)
@@ -98,36 +98,36 @@ impl<D: Doorbell + 'static> RoundTrips<D> {
 /// What the partner has.
 struct Theirs {
     memory: WorkingSet,
-    moment: Option<Moment>,
+    notice: Option<Notice>,
     cpus: CpuList,
 }
 
-/// Where the partner notes a moment, if samples are one way or back.
+/// Where the partner notes a time, if samples are one way or back.
 #[derive(Clone)]
-struct Moment {
+struct Notice {
     words: Arc<SharedWords>,
     clock: ClockName,
     way: Way,
 }
 
-impl Moment {
+impl Notice {
     fn of(cost: &CostProbe) -> Result<Option<Self>, SysError> {
-        let moment = |way| {
+        let notice = |way| {
             let words = Arc::new(SharedWords::create(1)?);
             Ok(Self { words, clock: cost.timer.clock, way })
         };
         match cost.sampling.way {
             Way::RoundTrip => Ok(None),
-            way @ (Way::OneWay | Way::Back) => moment(way).map(Some),
+            way @ (Way::OneWay | Way::Back) => notice(way).map(Some),
         }
     }
 
     /// Notes that the partner is where samples of this way begin or end.
     #[inline]
-    fn note(moment: Option<&Self>, way: Way) {
-        if let Some(moment) = moment.filter(|moment| moment.way == way) {
+    fn note(notice: Option<&Self>, way: Way) {
+        if let Some(notice) = notice.filter(|notice| notice.way == way) {
             // The partner rings after that, which orders it before the task's next step.
-            moment.words.words()[0].store(facility::now(moment.clock), Ordering::Relaxed);
+            notice.words.words()[0].store(facility::now(notice.clock), Ordering::Relaxed);
         }
     }
 
@@ -157,12 +157,12 @@ fn thread_partner<D: Doorbell + 'static>(
 }
 
 /// The partner's side. It allocates nothing: it may be a copy of a process.
-fn answer(doorbell: &impl Doorbell, Theirs { mut memory, moment, cpus }: Theirs) {
+fn answer(doorbell: &impl Doorbell, Theirs { mut memory, notice, cpus }: Theirs) {
     let mut placed = affinity::set(&cpus).is_ok();
     while doorbell.wait(Side::Second) == Ok(Signal::Go) && placed {
-        Moment::note(moment.as_ref(), Way::OneWay);
+        Notice::note(notice.as_ref(), Way::OneWay);
         memory.read();
-        Moment::note(moment.as_ref(), Way::Back);
+        Notice::note(notice.as_ref(), Way::Back);
         placed = doorbell.ring(Side::First, Signal::Go).is_ok();
     }
     // A task that waits for an answer learns that there is none.
@@ -184,7 +184,7 @@ impl<D: Doorbell> Repeatable for RoundTrips<D> {
     }
 
     fn noted(&self) -> Option<Noted> {
-        self.moment.as_ref().map(Moment::noted)
+        self.notice.as_ref().map(Notice::noted)
     }
 
     fn halt_of_others(&mut self) -> Option<Halt> {

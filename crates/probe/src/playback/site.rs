@@ -1,10 +1,11 @@
 //! The clip, the servers, and the player's process.
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
+use tactus_clip::ffmpeg::{self, Ffmpeg, FfmpegError};
 use tactus_model::cpus::CpuList;
 use tactus_model::frames::{FramesProbe, PlayerKind, Rate};
 use tactus_model::policy::Scheduling;
@@ -15,9 +16,9 @@ use tactus_sound::server::SINK;
 use tactus_sys::owned_directory::{self, OwnedDirectory};
 use tactus_sys::process::die_with_parent;
 use tactus_sys::{affinity, clock};
-use tactus_wire::{LastWords, Start, WireError};
+use tactus_wire::{Start, WireError};
+use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
-use x11rb::rust_connection::RustConnection;
 
 use super::judge::judged;
 use super::line::{Ended, Line, Receipt, Started};
@@ -36,11 +37,10 @@ const PIXELS: &str = "bgr8";
 const SOUND_RATE: u32 = 8000;
 /// The frames of a cycle of the sound server, in 1/48000 s.
 const QUANTUM: u32 = 1024;
-/// How long ffmpeg's last words may take, and the player's end.
+/// How long the player's end may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the player may report nothing, and how much longer than its clip ffmpeg may take to make it.
 const SILENT_MOST: Duration = Duration::from_secs(60);
-const STEP: Duration = Duration::from_millis(10);
 
 /// All that a player needs, and the command that plays.
 pub(super) struct Site {
@@ -48,7 +48,7 @@ pub(super) struct Site {
     frames: u64,
     command: Command,
     // In this order: the server ends when its last client has left.
-    _holder: RustConnection,
+    _holder: PatientConnection,
     display: Server,
     _sound: Option<PrivateServer>,
     _folder: OwnedDirectory,
@@ -173,47 +173,25 @@ fn no_sound(reason: &str) -> Shortfall {
 
 /// Makes the clip: a moving test picture and a tone, both as they are, with exact time stamps.
 fn make(probe: &FramesProbe, frames: u64, window: Nanos, file: &Path) -> Result<(), PlaybackError> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => PlaybackError::NotInstalled,
-        _ => PlaybackError::Clip(error.to_string()),
-    };
     let mut command = encoder(probe, frames, window, file);
     die_with_parent(&mut command);
-    let mut process = command.spawn().map_err(failed)?;
-    let said = process.stderr.take().map(LastWords::listen).transpose().map_err(failed)?;
-    let deadline = Instant::now() + SILENT_MOST + Duration::from(window);
-    let status = loop {
-        match process.try_wait().map_err(failed)? {
-            Some(status) => break status,
-            None if Instant::now() < deadline => std::thread::sleep(STEP),
-            None => {
-                let _ = process.kill();
-                let _ = process.wait();
-                return Err(PlaybackError::Clip("ffmpeg did not end in time".to_owned()));
-            }
-        }
-    };
-    let said = said.map(|said| said.take(PATIENCE)).unwrap_or_default();
-    match status.success() {
-        true => Ok(()),
-        false if said.is_empty() => Err(PlaybackError::Clip(status.to_string())),
-        false => Err(PlaybackError::Clip(said)),
-    }
+    let made = Ffmpeg::start(&mut command)
+        .and_then(|encoder| encoder.finish(SILENT_MOST + Duration::from(window)));
+    made.map_err(|error| match error {
+        FfmpegError::NotInstalled => PlaybackError::NotInstalled,
+        error => PlaybackError::Clip(error.to_string()),
+    })
 }
 
 fn encoder(probe: &FramesProbe, frames: u64, window: Nanos, file: &Path) -> Command {
     let Screen { width, height, .. } = SCREEN;
     let picture = format!("testsrc2=size={width}x{height}:rate={}", probe.frame_rate);
     let sound = format!("sine=frequency=440:sample_rate={SOUND_RATE}");
-    let mut command = Command::new("ffmpeg");
+    let mut command = ffmpeg::command();
     command
-        .args(["-hide_banner", "-nostdin", "-loglevel", "error", "-y"])
-        .args(["-f", "lavfi", "-i", &picture, "-f", "lavfi", "-i", &sound])
+        .args(["-y", "-f", "lavfi", "-i", &picture, "-f", "lavfi", "-i", &sound])
         .args(["-frames:v", &frames.to_string(), "-t", &window.as_secs_f64().to_string()])
         .args(["-c:v", "rawvideo", "-pix_fmt", PIXELS, "-c:a", "pcm_s16le", "-f", "nut"])
-        .arg(PathBuf::from(file))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .arg(file);
     command
 }

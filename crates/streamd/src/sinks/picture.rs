@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,11 +14,12 @@ use std::time::Duration;
 use tactus_delivery::device::Delivery;
 use tactus_delivery::item::{ClientId, Item, Moment, Place as QueuePlace};
 use tactus_delivery::receipt::Evidence;
+use tactus_model::pixels::Size;
 use tactus_model::time::Nanos;
 use tactus_sound::{Connector, SoundError};
 use tactus_stream::Format;
 use tactus_xserver::window::{
-    Buffer, Display, Seen, Toplevel, Transport, Window, WindowError, fit,
+    Buffer, Display, Seen, Toplevel, Transport, Window, WindowError, fit, lead, rehearse,
 };
 use x11rb::protocol::shm::Seg;
 use x11rb::protocol::xproto::EventMask;
@@ -29,10 +31,9 @@ use crate::sink::{HandedOver, Payload, Sink};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often the sink looks whether there is a display again.
 const LOOK: Nanos = Nanos::from_millis(500);
-/// Black frames that are shown at first: they say how long a frame takes.
-const REHEARSED: usize = 7;
-/// The longest lead.
-const LEAD_MOST: Nanos = Nanos::from_millis(8);
+
+/// The pixels that a side of a window may have.
+const SIDES: RangeInclusive<u32> = 1..=16384;
 
 /// Where frames are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,9 +67,9 @@ impl FromStr for Place {
             return Err(NotAPlace::Display(display.to_owned()));
         }
         let parse = |text: &str| {
-            let (width, height) = text.split_once('x')?;
-            let side = |text: &str| text.parse().ok().filter(|side| (1..=16384).contains(side));
-            Some((side(width)?, side(height)?))
+            let Size { width, height } =
+                text.parse().ok().filter(|size: &Size| size.is_within(&SIDES))?;
+            Some((u16::try_from(width).ok()?, u16::try_from(height).ok()?))
         };
         let size = size.map(|size| parse(size).ok_or_else(|| NotAPlace::Size(size.to_owned())));
         Ok(Self { display: display.to_owned(), size: size.transpose()? })
@@ -122,8 +123,8 @@ impl Screen {
             window.map(connection)?;
             Ok::<_, x11rb::errors::ReplyOrIdError>(window.window)
         };
-        let drawable = open().map_err(|error| display.refused(&error))?;
-        let window = Window::new(display, drawable, size, None, Some(PATIENCE))?;
+        let drawable = open().map_err(|error| display.refused(error))?;
+        let window = Window::new(display, drawable, size, None, PATIENCE)?;
         if let (Transport::Socket, reason) = window.transport() {
             let reason = reason.unwrap_or("it has no extension MIT-SHM").to_owned();
             return Err(NoPicture::NotShared { display: place.display.clone(), reason });
@@ -134,14 +135,11 @@ impl Screen {
 
     /// Shows black frames. Returns how long they usually take.
     fn rehearse(&mut self) -> Result<Nanos, WindowError> {
-        let mut taken = [Nanos::ZERO; REHEARSED];
-        for taken in &mut taken {
+        let mut taken = rehearse(|| {
             let seen = self.window.show(&self.black)?;
-            *taken = seen.at - seen.began;
-        }
-        // The first one sets up what the others use.
-        taken[1..].sort_unstable();
-        Ok(taken[1 + REHEARSED / 2].min(LEAD_MOST))
+            Ok::<_, WindowError>(Some(seen.at - seen.began))
+        })?;
+        Ok(lead(&mut taken))
     }
 }
 
@@ -216,7 +214,7 @@ impl Picture {
 
     /// Follows how the display took a frame.
     fn follow(&mut self, shown: &Result<Seen, WindowError>) {
-        self.is_silent = matches!(shown, Err(WindowError::Silent(_)));
+        self.is_silent = matches!(shown, Err(WindowError::Silent { .. }));
         if let Err(WindowError::Ended { .. }) = shown {
             let gone = self.screen.take();
             self.connector.reconnect(gone);

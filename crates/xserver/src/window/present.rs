@@ -5,14 +5,13 @@
 
 use std::time::Instant;
 
+use super::{Drawn, Stamp, next_event};
+use crate::patient::PatientConnection;
 use x11rb::connection::Connection;
 use x11rb::errors::{ReplyError, ReplyOrIdError};
 use x11rb::protocol::Event;
 use x11rb::protocol::present::{self, Capability, CompleteKind, EventMask, Option as Options};
 use x11rb::protocol::xproto::{self, Pixmap};
-use x11rb::rust_connection::RustConnection;
-
-use super::{Drawn, Stamp, next_event};
 
 /// Pixmaps in turn: one is seen, one waits for the refresh, one is filled.
 const PIXMAPS: usize = 4;
@@ -40,11 +39,11 @@ pub(super) struct Presenter {
 impl Presenter {
     /// Prepares presenting; else why it is not possible.
     pub(super) fn new(
-        connection: &RustConnection,
+        connection: &PatientConnection,
         window: xproto::Window,
         depth: u8,
         (width, height): (u16, u16),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ReplyOrIdError> {
         let prepare = || -> Result<(Vec<(Pixmap, bool)>, u32), ReplyOrIdError> {
             present::query_version(connection, 1, 2)?.reply()?;
             let capabilities = present::query_capabilities(connection, window)?.reply()?;
@@ -59,7 +58,7 @@ impl Presenter {
             }
             Ok((pixmaps, capabilities.capabilities))
         };
-        let (pixmaps, capabilities) = prepare().map_err(|error| error.to_string())?;
+        let (pixmaps, capabilities) = prepare()?;
         // A server with a screen shows a frame at its next refresh; one without is asked to show it
         // at once.
         let has_refresh = capabilities & u32::from(Capability::UST) != 0;
@@ -71,8 +70,8 @@ impl Presenter {
     /// The next pixmap, once the server does not use it; `None` if it does until then.
     pub(super) fn pixmap(
         &mut self,
-        connection: &RustConnection,
-        until: Option<Instant>,
+        connection: &PatientConnection,
+        until: Instant,
     ) -> Result<Option<Pixmap>, ReplyError> {
         while self.pixmaps[self.next].1 {
             if let Happened::Nothing = self.event(connection, until)? {
@@ -86,8 +85,8 @@ impl Presenter {
     /// if it is not until then.
     pub(super) fn present(
         &mut self,
-        connection: &RustConnection,
-        until: Option<Instant>,
+        connection: &PatientConnection,
+        until: Instant,
     ) -> Result<Option<Drawn>, ReplyError> {
         let (pixmap, is_busy) = &mut self.pixmaps[self.next];
         *is_busy = true;
@@ -130,8 +129,8 @@ impl Presenter {
     /// Waits for an event.
     fn event(
         &mut self,
-        connection: &RustConnection,
-        until: Option<Instant>,
+        connection: &PatientConnection,
+        until: Instant,
     ) -> Result<Happened, ReplyError> {
         let Some(event) = next_event(connection, until)? else { return Ok(Happened::Nothing) };
         match event {

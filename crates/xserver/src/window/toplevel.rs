@@ -12,7 +12,6 @@ use x11rb::protocol::xproto::{
     self, AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, CreateGCAux, CreateWindowAux,
     EventMask, Gcontext, PropMode, Rectangle, Screen, WindowClass,
 };
-use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
 /// A font that every X server has: letters of ISO 8859-1.
@@ -26,7 +25,7 @@ const MAP_STEP: Duration = Duration::from_millis(5);
 /// # Errors
 /// The server has ended, or refuses it.
 pub fn create(
-    connection: &RustConnection,
+    connection: &impl Connection,
     screen: &Screen,
     place: Rectangle,
     values: &CreateWindowAux,
@@ -57,7 +56,7 @@ pub fn create(
 /// # Errors
 /// The server has ended, or refuses it.
 pub fn letters(
-    connection: &RustConnection,
+    connection: &impl Connection,
     window: xproto::Window,
     foreground: u32,
     background: u32,
@@ -84,7 +83,7 @@ impl Toplevel {
     /// # Errors
     /// The server has ended, or refuses it.
     pub fn new(
-        connection: &RustConnection,
+        connection: &impl Connection,
         screen: &Screen,
         title: &[u8],
         (width, height): (u16, u16),
@@ -109,7 +108,7 @@ impl Toplevel {
     /// The server has ended.
     pub fn keep_size(
         &self,
-        connection: &RustConnection,
+        connection: &impl Connection,
         (width, height): (u16, u16),
     ) -> Result<(), ConnectionError> {
         let size = Some((width.into(), height.into()));
@@ -122,7 +121,7 @@ impl Toplevel {
     ///
     /// # Errors
     /// The server has ended, or refuses it.
-    pub fn map(&self, connection: &RustConnection) -> Result<(), ReplyOrIdError> {
+    pub fn map(&self, connection: &impl Connection) -> Result<(), ReplyOrIdError> {
         let attributes = xproto::get_window_attributes(connection, self.window)?.reply()?;
         let select = |events| {
             let events = ChangeWindowAttributesAux::new().event_mask(events);

@@ -10,13 +10,14 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tactus_app::{Error, ErrorKind};
-use tactus_mail::encoder::EncoderError;
-use tactus_mail::pictures::{PictureError, Size};
+use tactus_clip::FfmpegError;
+use tactus_mail::pictures::{PictureError, SIDES, Size};
 use tactus_mail::record::{LENGTH_MAX, RecordError, SourceError};
 use tactus_mail::timing::beside;
-use tactus_mail::{PictureSource, Plan, Progress, Recorded, SoundSource, Timing, record};
+use tactus_mail::{PictureSource, Plan, Progress, Recorded, Recorder, SoundSource, Timing};
 use tactus_model::format;
 use tactus_model::frames::Rate;
+use tactus_model::pixels::NotASize;
 use tactus_model::time::Nanos;
 
 use super::size_text;
@@ -49,7 +50,7 @@ pub(super) struct RecordArguments {
     #[arg(long, value_name = "DISPLAY")]
     display: Option<String>,
     /// Size of pictures in pixels; the source `screen` has its own
-    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x480")]
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x480", value_parser = size)]
     size: Size,
     /// Pictures a second, from 1 to 120
     #[arg(long, value_name = "RATE", default_value = "25", value_parser = rate)]
@@ -65,6 +66,15 @@ pub(super) struct RecordArguments {
     json: bool,
     #[command(flatten)]
     quietness: Quietness,
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let size: Size = text.parse().map_err(|error: NotASize| error.to_string())?;
+    let (least, most) = (SIDES.start(), SIDES.end());
+    match size.is_within(&SIDES) {
+        true => Ok(size),
+        false => Err(format!("`{text}`: each side must have {least} to {most} pixels")),
+    }
 }
 
 fn rate(text: &str) -> Result<Rate, String> {
@@ -86,11 +96,19 @@ pub(super) fn run(arguments: &RecordArguments) -> CommandResult {
         sound: arguments.sound.clone(),
         duration: *duration,
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    signals::on_interrupt(move |_| stopped.store(true, Ordering::Relaxed))?;
+    let (stop, is_open) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let (stopped, has_opened) = (Arc::clone(&stop), Arc::clone(&is_open));
+    signals::on_interrupt(move |request| {
+        // A display or a sound server that is stopped takes long to open, and there is no file yet.
+        if !has_opened.load(Ordering::SeqCst) {
+            std::process::exit(signals::code_of(request.signal).into());
+        }
+        stopped.store(true, Ordering::Relaxed);
+    })?;
+    let recorder = Recorder::open(&plan).map_err(failed)?;
+    is_open.store(true, Ordering::SeqCst);
     let bar = bar(*quietness, *duration);
-    let recorded = record(&plan, clip, &stop, &mut |progress| show(&bar, *duration, progress));
+    let recorded = recorder.record(clip, &stop, &mut |progress| show(&bar, *duration, progress));
     bar.finish_and_clear();
     let Recorded { timing, ended } = recorded.map_err(failed)?;
     let summary = Summary::of(clip.clone(), &timing);
@@ -114,7 +132,7 @@ fn failed(error: RecordError) -> CommandError {
     };
     let hint = match &error {
         RecordError::Nothing => Some("use --picture or --sound"),
-        RecordError::Encoder(EncoderError::NotInstalled) => Some("apt-get install ffmpeg"),
+        RecordError::Encoder(FfmpegError::NotInstalled) => Some("apt-get install ffmpeg"),
         RecordError::Source(SourceError::Picture(PictureError::Display { .. })) => {
             Some("set DISPLAY, or use --display or --picture synthetic")
         }

@@ -18,6 +18,8 @@ struct Target {
     is_over: bool,
     player: Option<Remote>,
     window: Option<Closer>,
+    /// Whether a signal waits for the player: a recording has begun, which has an end of its own.
+    must_finish: bool,
     /// What is left behind otherwise.
     cleanup: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -34,7 +36,8 @@ impl Commands {
         on_interrupt(move |request| {
             commands.with(|target| {
                 target.is_over = true;
-                if target.player.is_none() && target.window.is_none() {
+                let is_opening = target.player.is_none() && target.window.is_none();
+                if is_opening && !target.must_finish {
                     target.cleanup.take().into_iter().for_each(|clean_up| clean_up());
                     std::process::exit(code_of(request.signal).into());
                 }
@@ -42,6 +45,11 @@ impl Commands {
                 target.player.iter().for_each(|player| player.send(Command::Quit));
             });
         })
+    }
+
+    /// From now on, a signal waits until the player is open, and then ends it.
+    pub(super) fn must_finish(&self) {
+        self.with(|target| target.must_finish = true);
     }
 
     /// What a signal does before it ends the program.
