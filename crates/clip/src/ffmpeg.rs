@@ -1,4 +1,4 @@
-//! ffmpeg as a process that reads or makes something. [`process`](crate::process) has the decoders.
+//! ffmpeg as a process that reads or makes something. Decoders have a module of their own.
 
 use std::io;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
