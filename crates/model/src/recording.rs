@@ -17,7 +17,7 @@ mod thread;
 
 pub use account::{
     About, AbsentEvent, CallChains, CpuAccount, EventAccount, EventCount, Lost, Mechanism,
-    Observers, QuotaGroup,
+    LateWakeup, Observers, QuotaGroup,
 };
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};
