@@ -21,9 +21,7 @@ use super::pace::Pace;
 use super::recorder::about;
 use super::symbols::Symbols;
 use super::tracefs::Traced;
-use crate::codec::{
-    Block, DictionaryMark, EventBlock, encode_dictionary, encode_losses, preamble,
-};
+use crate::codec::{Block, DictionaryMark, EventBlock, encode_dictionary, encode_losses, preamble};
 use crate::file::{about_block, summary_block};
 use crate::summary::{RecordingCost, RecordingSummary};
 
