@@ -172,7 +172,7 @@ const ACCOUNT: Nanos = Nanos::from_secs(1);
 const AFTERMATH: Nanos = Nanos::from_millis(20);
 
 /// After a recording could not be written, no other is written for this time.
-const AFTER_FAILURE: Nanos = Nanos::from_secs(60);
+const AFTER_FAILURE: Nanos = Nanos::from_secs(10);
 
 /// The time between two attempts to record, if that is refused.
 const AFTER_REFUSAL: Nanos = Nanos::from_secs(600);

@@ -254,7 +254,9 @@ mod tests {
 
     fn families() -> Vec<Family> {
         let live = LiveHistogram::default();
-        [30, 40_000, 41_000, 700_000, 3_000_000_000].map(|ns| live.record(Nanos::from_nanos(ns)));
+        for nanos in [30, 40_000, 41_000, 700_000, 3_000_000_000] {
+            live.record(Nanos::from_nanos(nanos));
+        }
         vec![
             Family::counter("tactus_a_total", "All \\ of it\nhere.", 3.0),
             Family {

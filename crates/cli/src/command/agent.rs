@@ -6,7 +6,7 @@ use clap::Args;
 use tactus_agent::{Agent, Event, NotStarted, Options};
 use tactus_app::{Error, ErrorKind, Places, record};
 use tactus_model::cpus::CpuList;
-use tactus_model::format;
+use tactus_model::format::{self, latency, span};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 use tactus_sys::process::effective_user;
@@ -141,19 +141,24 @@ fn print(event: &Event, quietness: Quietness) {
         }
         Event::Late { count, worst, cause } => {
             let late = format::counted(*count, "late wakeup");
-            quietness.note(format_args!("{late}, the worst {worst}: {cause}"));
+            quietness.note(format_args!("{late}, the worst {}: {cause}", latency(*worst)));
         }
         Event::Saved { file, before, .. } => {
-            quietness.note(format_args!("saved the {before} before it: {}", file.display()));
+            quietness.note(format_args!(
+                "saved the {} before it: {}",
+                latency(*before),
+                file.display()
+            ));
         }
         Event::Removed { name } => quietness.note(format_args!("removed {name} to make room")),
         Event::NotSaved { reason } => say!("warning: {reason}; the agent goes on"),
         Event::Stage { stage, interval, is_less: true, next_trial } => say!(
-            "warning: the budget is exceeded: {}; more is tried in {next_trial} at the earliest",
+            "warning: the budget is exceeded: {}; more is tried in {} at the earliest",
             match stage.records() {
                 true => format!("the interval is {interval}"),
                 false => format!("nothing is recorded, and the interval is {interval}"),
-            }
+            },
+            span(*next_trial)
         ),
         Event::Stage { stage, interval, .. } => quietness.note(format_args!(
             "there is room in the budget again: {}, and the interval is {interval}",
@@ -163,8 +168,10 @@ fn print(event: &Event, quietness: Quietness) {
             let share = 100.0 * (*own + *recording).as_secs_f64() / watched.as_secs_f64();
             let late = format::counted(*late, "late wakeup");
             quietness.note(format_args!(
-                "{wakeups} wakeups, {late}; CPU time {own}, and about {recording} for recording: \
-                 {share:.2} % of one CPU"
+                "{wakeups} wakeups, {late}; CPU time {}, and about {} for recording: \
+                 {share:.2} % of one CPU",
+                latency(*own),
+                latency(*recording)
             ));
         }
     }
