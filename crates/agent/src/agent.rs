@@ -452,24 +452,21 @@ impl Agent {
 
     /// Explains the late wakeups that wait, and saves the recording.
     fn explain_waiting(&mut self, on_event: &mut impl FnMut(&Event)) {
-        let waiting = std::mem::take(&mut self.waiting);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let taken = self.take(&mut waiting);
         // Those that did not fit into the ring, or among the waiting ones, are counted too.
         let late = self.probe.counts.late();
-        let count = (late - self.taken).max(waiting.len() as u64);
+        let (known, pending) = (waiting.len() as u64, self.waiting.len() as u64);
+        let count = late.saturating_sub(self.taken + pending).max(known);
         self.taken += count;
-        let Some(worst) = waiting.iter().max_by_key(|late| late.latency()).copied() else { return };
-        let taken = self.take(worst);
-        let (mut recording, mut explained) = (None, Err(Unknown::NotRecorded));
-        if let Some(newest) = taken {
-            recording = RecordingFile::from_bytes(newest.bytes).ok();
-            let found = recording.as_mut().and_then(|file| explain_all(file, &waiting, &worst));
-            explained = found.ok_or(Unknown::NotExplained);
-        }
-        let cause = match &explained {
-            Ok(explanation) => main_cause(explanation),
-            Err(_) => None,
+        let mut recording = taken.and_then(|newest| RecordingFile::from_bytes(newest.bytes).ok());
+        let saved_for = recording.as_ref().and_then(|file| file.about().saved_for);
+        let explained = recording.as_mut().and_then(|file| explain_all(file, &waiting));
+        // Without a wakeup in their time, the events explain nothing.
+        let unknown = match saved_for {
+            Some(_) => Unknown::NotExplained,
+            None => Unknown::NotRecorded,
         };
-        let unknown = explained.as_ref().err().copied().unwrap_or(Unknown::NotExplained);
         {
             let mut status = self.status();
             let named = explained.as_ref().map(main_causes).unwrap_or_default();
@@ -479,26 +476,38 @@ impl Agent {
                 status.causes.add(unknown.name(), more);
             }
         }
+        let worst = saved_for.or_else(|| worst_of(&waiting, |_| true));
+        let Some(worst) = worst.map(|late| late.latency()) else { return };
+        let cause = explained.as_ref().filter(|_| saved_for.is_some()).and_then(main_cause);
         let cause = cause.unwrap_or_else(|| unknown.name().to_owned());
-        on_event(&Event::Late { count, worst: worst.latency(), cause });
-        if let Some(file) = recording {
-            self.save(file, worst, on_event);
+        on_event(&Event::Late { count, worst, cause });
+        if let (Some(file), Some(late)) = (recording, saved_for) {
+            self.save(file, late, on_event);
         }
     }
 
-    /// The newest events, if they are recorded and the budget has room for reading them.
-    fn take(&mut self, worst: LateWakeup) -> Option<Newest> {
+    /// The newest events, if they are recorded and the budget has room for reading them. Adds the
+    /// late wakeups of their time to the `waiting` ones; later ones wait for the next time.
+    fn take(&mut self, waiting: &mut Vec<LateWakeup>) -> Option<Newest> {
         let recorder = self.recorder.as_mut().filter(|_| self.budget.may_save())?;
         let before = recorder.counted().unwrap_or(0);
-        let newest = recorder.take(Some(worst)).ok();
+        let (probe, later) = (&mut self.probe, &mut self.waiting);
+        let newest = recorder.take(|covered| {
+            while let Some(late) = probe.next_late() {
+                let list = if late.came <= covered.end { &mut *waiting } else { &mut *later };
+                if list.len() < EXPLAINED_MAX {
+                    list.push(late);
+                }
+            }
+            worst_of(waiting, |late| covered.start <= late.due && late.came <= covered.end)
+        });
         // The events until now belong to the last second, those from now on to the next.
         let more = before.saturating_sub(self.counted);
         self.counted = recorder.counted().unwrap_or(before);
-        let price = self.status().price;
-        let mut status = self.status();
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         status.events += more;
-        status.recording = status.recording + price.saturating_mul(more);
-        newest
+        status.recording = status.recording + status.price.saturating_mul(more);
+        newest.ok()
     }
 
     fn save(&mut self, file: RecordingFile, worst: LateWakeup, on_event: &mut impl FnMut(&Event)) {
@@ -546,17 +555,22 @@ fn listen(
     Endpoint::start(address, source).map_err(|error| NotStarted::Listen { address, error })
 }
 
-/// Explains late wakeups from the events of a recording.
-fn explain_all(
-    file: &mut RecordingFile,
-    waiting: &[LateWakeup],
-    worst: &LateWakeup,
-) -> Option<Explanation> {
-    let earliest = waiting.iter().min_by_key(|late| late.due)?;
-    let task = saved_wakeup(file.about(), &LateWakeup { due: earliest.due, ..*worst });
+/// The worst of the late wakeups that are as wanted.
+fn worst_of(waiting: &[LateWakeup], wanted: impl Fn(&LateWakeup) -> bool) -> Option<LateWakeup> {
+    let wanted = waiting.iter().filter(|late| wanted(late));
+    wanted.max_by_key(|late| late.latency()).copied()
+}
+
+/// Explains late wakeups, of which the worst is the one for which the recording was taken.
+fn explain_all(file: &mut RecordingFile, waiting: &[LateWakeup]) -> Option<Explanation> {
+    let worst = file.about().saved_for?;
+    let earliest = waiting.iter().map(|late| late.due).min()?;
+    let task = saved_wakeup(file.about(), &LateWakeup { due: earliest, ..worst });
     let opened = task.opened;
-    let samples =
-        waiting.iter().map(|late| Sample { due: late.due - opened, came: late.came - opened });
+    // The worst comes first in the explanation, so those that were worse and are not in the time of
+    // the recording are left out: they count as not explained.
+    let those = waiting.iter().filter(|late| late.latency() <= worst.latency());
+    let samples = those.map(|late| Sample { due: late.due - opened, came: late.came - opened });
     let task = ProbeTask { samples: samples.collect(), ..task };
     let options = ExplainOptions { threshold: Nanos::ZERO, slowest: 1, timelines: 0 };
     explain(file, vec![task], options).ok()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant as StdInstant};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 use tactus_model::cpus::CpuList;
@@ -68,6 +69,9 @@ const WAITING: usize = 1024;
 /// The stack that is touched before the thread is measured.
 const STACK: usize = 32 << 10;
 
+/// How long its end is waited for.
+const PATIENCE: Duration = Duration::from_millis(300);
+
 /// The running probe. Its drop ends it.
 #[derive(Debug)]
 pub(crate) struct Probe {
@@ -121,11 +125,12 @@ impl Probe {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        // It ends at its next wakeup, after a second at most.
+        // It ends at its next wakeup. A thread of higher priority may keep it from its CPU, and is
+        // not waited for.
         self.counts.ended.store(true, RELAXED);
-        if let Some(handle) = self.handle.take() {
-            // A failure of the sleep was seen before.
-            let _ = handle.join();
+        let until = StdInstant::now() + PATIENCE;
+        while !self.has_failed() && StdInstant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 }

@@ -120,12 +120,12 @@ fn hog(cpus: CpuList) -> Result<(), String> {
         affinity::set(&cpus).map_err(|error| error.to_string())?;
         let policy = "fifo:80".parse::<Scheduling>().unwrap();
         sched::set(policy).map_err(|error| error.to_string())?;
-        for _ in 0..3 {
+        for _ in 0..5 {
             let end = Instant::now() + Duration::from_millis(10);
             while Instant::now() < end {
                 std::hint::spin_loop();
             }
-            sleep(Duration::from_millis(300));
+            sleep(Duration::from_millis(500));
         }
         Ok(())
     };

@@ -6,11 +6,12 @@
 //! costs several times as much, but reaches further back on a busy machine. Only tracefs has such
 //! buffers here.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tactus_model::recording::{About, LateWakeup};
 use tactus_model::result::Shortfall;
-use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_model::time::{Instant, Monotonic};
 
 use super::error::RecordError;
 use super::intake::Intake;
@@ -29,8 +30,7 @@ use crate::summary::{RecordingCost, RecordingSummary};
 pub struct OverwritingRecorder {
     opened: Opened<Traced>,
     about: About,
-    /// Read when first needed: that takes longer than anything else here.
-    symbols: Option<Arc<Symbols>>,
+    symbols: Arc<Symbols>,
 }
 
 /// The newest events, as a file of a recording holds them.
@@ -54,11 +54,12 @@ impl OverwritingRecorder {
     pub fn start(options: Options) -> Result<Self, RecordError> {
         let prepared = Prepared::new(&options)?;
         let opened = open_traced(&options, prepared)?;
+        let symbols = options.symbols.unwrap_or_else(|| Arc::new(Symbols::read()));
         opened.buffers.overwrite()?;
         opened.buffers.enable()?;
         let started = tactus_sys::clock::now::<Monotonic>();
         let about = about(&opened, started, options.observers);
-        Ok(Self { opened, about, symbols: options.symbols })
+        Ok(Self { opened, about, symbols })
     }
 
     /// What the recording covers, as if nothing had been overwritten.
@@ -84,13 +85,16 @@ impl OverwritingRecorder {
         Ok(self.opened.buffers.counted()?)
     }
 
-    /// Takes the newest events out of the buffers, because of `late`. What happens meanwhile is not
-    /// recorded; what happens afterwards is.
+    /// Takes the newest events out of the buffers. What happens meanwhile is not recorded; what
+    /// happens afterwards is. `late` gets the time that the events cover, and returns the late
+    /// wakeup for which they are taken.
     ///
     /// # Errors
     /// None known.
-    pub fn take(&mut self, late: Option<LateWakeup>) -> Result<Newest, RecordError> {
-        let symbols = self.symbols.get_or_insert_with(|| Arc::new(Symbols::read())).clone();
+    pub fn take(
+        &mut self,
+        late: impl FnOnce(Range<Instant<Monotonic>>) -> Option<LateWakeup>,
+    ) -> Result<Newest, RecordError> {
         self.opened.buffers.disable()?;
         let ended = tactus_sys::clock::now::<Monotonic>();
         let drained = self.drain(ended);
@@ -98,12 +102,12 @@ impl OverwritingRecorder {
         let next = tactus_sys::clock::now::<Monotonic>();
         let Drained { mut intake, events, started, mut cost } = drained?;
         self.about.started = next;
-        let about = About { started, saved_for: late, ..self.about.clone() };
+        let about = About { started, saved_for: late(started..ended), ..self.about.clone() };
 
         intake.add_new_threads();
         let dictionary = intake.decoder.names().dictionary_mut();
         super::threads::add_processes(dictionary);
-        symbols.name_functions(dictionary, 1);
+        self.symbols.name_functions(dictionary, 1);
         let mut blocks = encode_dictionary(dictionary, &mut DictionaryMark::default());
         blocks.extend(events);
         if !intake.losses.is_empty() {
@@ -161,11 +165,6 @@ impl OverwritingRecorder {
             intake.events.clear();
         }
         Ok(Drained { intake, events, started, cost })
-    }
-
-    /// How long the recording reaches back at `now`, if nothing was overwritten.
-    pub fn reach(&self, now: Instant<Monotonic>) -> Nanos {
-        now - self.about.started
     }
 }
 
