@@ -1,5 +1,7 @@
 //! Why the wakeups of a run were late.
 
+use std::path::Path;
+
 use serde::Serialize;
 use tactus_explain::{Explanation, Options, Origin, ProbeTask, Receiver, explain};
 use tactus_judge::doctor::against_recording;
@@ -10,6 +12,7 @@ use tactus_model::run::Run;
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::Nanos;
 use tactus_model::traced::{HandedOver, TracedStretch};
+use tactus_record::file::RecordingFile;
 use tactus_report::{CellExplanation, TracingCost};
 use tactus_stats::LatencyHistogram;
 use tactus_stats::paired::PairedDifference;
@@ -52,6 +55,17 @@ pub fn of_cells(
     let options = Options { threshold, slowest: worst, timelines: worst };
     let found = explained(subject, options)?;
     if found.is_empty() { Err(nothing_recorded(subject.run())) } else { Ok(found) }
+}
+
+/// Explains the late wakeup for which a recording was saved; `None` if it was saved for another
+/// reason.
+///
+/// # Errors
+/// The file at `path` is damaged.
+pub fn of_saved(recording: &mut RecordingFile, path: &Path) -> Result<Option<Explanation>> {
+    let explained = recording::damaged(tactus_explain::explain_saved(recording), path);
+    recording.rewind();
+    explained
 }
 
 /// The explanations on the page of a run: every recorded cell.

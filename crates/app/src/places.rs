@@ -151,6 +151,14 @@ impl Places {
         Ok(directory.join("reports").join(format!("{name}.html")))
     }
 
+    /// The directory of the recordings that `tactus agent` saves: beside the store.
+    ///
+    /// # Errors
+    /// The store has no place.
+    pub fn recordings(&self) -> Result<PathBuf> {
+        Ok(self.beside_store()?.join("recordings"))
+    }
+
     /// The kernels in `/boot` and in the directory of fetched and built kernels.
     ///
     /// # Errors

@@ -63,7 +63,7 @@ pub fn to_file(
 
 /// Removes what killed processes have left, and starts a process that removes the recorder's
 /// instance of tracefs if this process is killed. Hold it longer than the recorder.
-pub(crate) fn guardian() -> Option<Guardian> {
+pub fn guardian() -> Option<Guardian> {
     // Recording works without both; a measurement reports what cannot be restored.
     restore_left(Path::new("/"));
     let executable = std::env::current_exe().ok()?;

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod admit;
+mod agent;
 mod compare;
 mod completions;
 mod costs;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Model(model::ModelArguments),
     Lab(lab::LabArguments),
     Watch(watch::WatchArguments),
+    Agent(agent::AgentArguments),
     Record(record::RecordArguments),
     Admit(admit::AdmitArguments),
     Reserve(reserve::ReserveArguments),
@@ -88,6 +90,7 @@ impl Command {
             | Self::Measure(_)
             | Self::Lab(_)
             | Self::Watch(_)
+            | Self::Agent(_)
             | Self::Record(_)
             | Self::Why(_)
             | Self::Lint(_)
@@ -129,6 +132,7 @@ impl Command {
             Self::Model(arguments) => model::run(&arguments, places),
             Self::Lab(arguments) => lab::run(arguments, places),
             Self::Watch(arguments) => watch::run(&arguments, places),
+            Self::Agent(arguments) => agent::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),
             Self::Admit(arguments) => admit::run(&arguments),
             Self::Reserve(arguments) => reserve::run(&arguments),

@@ -6,7 +6,10 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Measure and explain",
-        &["doctor", "measure", "costs", "model", "why", "explain", "watch", "lint", "record"],
+        &[
+            "doctor", "measure", "costs", "model", "why", "explain", "watch", "agent", "lint",
+            "record",
+        ],
     ),
     ("Guarantee", &["need", "admit", "reserve", "qosd", "qos"]),
     ("Deliver at a time", &["streamd", "streams", "midi", "play", "judge", "mail"]),

@@ -19,6 +19,15 @@ pub(crate) fn covered(text: &str) -> Result<f64, String> {
     })
 }
 
+/// Parses a budget of CPU time, a share of one CPU.
+pub(crate) fn budget(text: &str) -> Result<f64, String> {
+    share(text).filter(|share| (0.0001..=1.0).contains(share)).ok_or_else(|| {
+        format!(
+            "`{text}` is not a budget: write a percentage of one CPU from 0.01 to 100, e.g. 0.5%"
+        )
+    })
+}
+
 /// Parses a cushion.
 pub(crate) fn cushion(text: &str) -> Result<f64, String> {
     share(text).filter(|share| (0.0..=10.0).contains(share)).ok_or_else(|| {

@@ -60,6 +60,35 @@ pub(crate) fn file_meant(text: &str) -> Option<String> {
     is_meant.then(|| format!("`{text}` is not a kernel's name; did you mean the file `./{text}`?"))
 }
 
+/// Parses a duration in a range.
+pub(crate) fn interval_within(
+    least: Nanos,
+    most: Nanos,
+) -> impl Fn(&str) -> Result<Nanos, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let length: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+        let fits = (least..=most).contains(&length);
+        if fits { Ok(length) } else { Err(format!("{least} to {most} are possible")) }
+    }
+}
+
+/// Parses a number of bytes, e.g. `512MiB`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+    let trimmed = text.trim();
+    let (number, shift) = UNITS
+        .iter()
+        .find_map(|(unit, shift)| Some((trimmed.strip_suffix(unit)?, *shift)))
+        .unwrap_or((trimmed, 0));
+    let number = number.trim().parse::<u64>().ok();
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+    bytes.filter(|bytes| *bytes <= 1 << 50).ok_or_else(|| {
+        format!(
+            "`{text}` is not a size: write a whole number of B, KiB, MiB, GiB or TiB, e.g. 1GiB"
+        )
+    })
+}
+
 /// Lets options take values that begin with `-`, except those that may be any text: their parser
 /// gives a better reason than "unexpected argument '-1'".
 pub(crate) fn accept_negative(command: Command) -> Command {
@@ -89,6 +118,10 @@ mod tests {
         for text in ["0", "-1", "10001", "99999999999", "1.5", "x", ""] {
             let error = rounds(text).unwrap_err();
             assert_eq!(error, format!("`{text}` is not a whole number from 1 to 10000"));
+        }
+        assert_eq!(["7", "2KiB", "1 GiB"].map(|text| bytes(text).unwrap()), [7, 2048, 1 << 30]);
+        for text in ["", "GiB", "-1", "1.5GiB", "1GB", "99999999TiB"] {
+            assert!(bytes(text).is_err(), "{text}");
         }
         assert!(positive("0s").unwrap_err().contains("is zero"));
         assert!(positive("-1s").unwrap_err().contains("is negative"));

@@ -97,6 +97,7 @@ mod tests {
             timer_tick: None,
             observers: Observers::default(),
             quotas: None,
+            saved_for: None,
         };
         let recording = Recording { about, dictionary: Dictionary::new(), events, losses };
         let times = |cpus: &CpuChoice| handler_times(&mut recording.reader(), TIMER, cpus).unwrap();

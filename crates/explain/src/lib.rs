@@ -46,6 +46,7 @@ pub mod outcome;
 mod pareto;
 mod path;
 mod pool;
+mod saved;
 pub mod sections;
 pub mod segments;
 mod symbol;
@@ -62,6 +63,7 @@ pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part, Thr
 pub use group::{Group, GroupRows};
 pub use handler::handler_times;
 pub use outcome::{MatchOutcome, Unmatched};
+pub use saved::{explain_saved, saved_wakeup};
 pub use segments::{Segment, Segments};
 pub use task::{Options, Origin, ProbeTask, Receiver};
 pub use waits::{SleepEvidence, Wait, WaitExplanation, WaitWatch, Waits, waits};

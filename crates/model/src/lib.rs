@@ -31,6 +31,7 @@ pub mod pixels;
 pub mod place;
 pub mod policy;
 pub mod probe;
+pub mod protobuf;
 pub mod quantum;
 pub mod random;
 pub mod recording;

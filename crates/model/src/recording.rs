@@ -16,8 +16,8 @@ mod syscall;
 mod thread;
 
 pub use account::{
-    About, AbsentEvent, CallChains, CpuAccount, EventAccount, EventCount, Lost, Mechanism,
-    Observers, QuotaGroup,
+    About, AbsentEvent, CallChains, CpuAccount, EventAccount, EventCount, LateWakeup, Lost,
+    Mechanism, Observers, QuotaGroup,
 };
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};

@@ -9,17 +9,15 @@
 //! `CLOCK_BOOTTIME`, which differs only by time in suspend.
 
 mod ftrace;
-mod message;
 mod track;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use tactus_model::protobuf::Message;
 use tactus_model::recording::{
     Dictionary, Event, EventKind, EventSource, Item, NameId, ProcessId, SourceError, ThreadId,
 };
-
-use message::Message;
 
 /// Why a recording was not exported to Perfetto.
 #[derive(Debug, thiserror::Error)]

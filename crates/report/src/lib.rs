@@ -53,7 +53,8 @@ pub use costs::{costs_page, costs_text};
 pub use doctor::findings_text;
 pub use explanation::{
     CellExplanation, JOBS_DETAILED, JobsRest, JobsRows, LateRecording, TracingCost,
-    explanation_text, jobs_page, jobs_rows, jobs_text, late_job_line, waits_text,
+    explanation_text, jobs_page, jobs_rows, jobs_text, late_job_line, saved_wakeup_text,
+    waits_text,
 };
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;

@@ -54,6 +54,8 @@ pub enum Need {
     Sound,
     /// A server of PostgreSQL that a test can start, and setpriv.
     Postgresql,
+    /// A Prometheus that a test can start.
+    Prometheus,
     /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
     /// programs of others that few machines have, such as SuperCollider.
     Tools,
@@ -67,7 +69,7 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
@@ -77,6 +79,7 @@ impl Need {
         Self::Display,
         Self::Sound,
         Self::Postgresql,
+        Self::Prometheus,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -95,6 +98,7 @@ impl Need {
             Self::Display => "display",
             Self::Sound => "sound",
             Self::Postgresql => "postgresql",
+            Self::Prometheus => "prometheus",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",

@@ -10,6 +10,7 @@ use tactus_app::explain::{self, ExplainedCell};
 use tactus_app::runs::{Runs, Source};
 use tactus_app::waits::{self, Question};
 use tactus_app::{Places, Subject, jobs, recording};
+use tactus_explain::Explanation;
 use tactus_model::address::Address;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
@@ -26,7 +27,8 @@ use crate::values::{positive, whole};
 /// For a run, it explains the probe's late samples from the events of each cell's traced window
 /// (--traced of `tactus measure`). For a recording (`tactus record`), it divides the time of each
 /// thread: on a CPU, waiting for one, blocked and on what, asleep by choice. Long waits have their
-/// causes; the longest blocked stretches, the threads that had to act first. It needs no privilege and works on any machine.
+/// causes; the longest blocked stretches, the threads that had to act first. For a recording that
+/// `tactus agent` saved, the late wakeup for which it was saved comes first. It needs no privilege and works on any machine.
 ///
 /// Examples: tactus explain last --threshold 50us; tactus explain late.tactusrec --thread pipewire
 #[derive(Args)]
@@ -78,6 +80,12 @@ struct CellLine<'a> {
     explained: &'a ExplainedCell,
 }
 
+/// The explanation of the wakeup for which a recording was saved, for `--json`.
+#[derive(Serialize)]
+struct SavedLine {
+    saved_for: Explanation,
+}
+
 pub(crate) fn run(arguments: &ExplainArguments, places: &Places) -> CommandResult {
     match Runs::new(places).source(&chosen(&arguments.run, arguments.cell.as_deref())?)? {
         Source::Recording(path) if arguments.jobs => explain_jobs(&path, arguments),
@@ -116,6 +124,16 @@ fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult
     let question = Question { threshold, threads: arguments.thread.clone(), worst };
     let mut recording = recording::open(path)?;
     warn_of_missing_end(&recording);
+    if arguments.thread.is_empty()
+        && let Some(explanation) = explain::of_saved(&mut recording, path)?
+    {
+        if arguments.json {
+            write_line(&SavedLine { saved_for: explanation })?;
+        } else {
+            let text = tactus_report::saved_wakeup_text(&explanation, &table_options());
+            write!(stdout(), "{text}")?;
+        }
+    }
     let found = waits::of_recording(&mut recording, path, &question)?;
     let mut explained = match arguments.thread.is_empty() {
         true => waits::delayed(&found),

@@ -1,19 +1,23 @@
 //! `tactus list`: the runs in the store.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use tactus_app::Places;
 use tactus_app::catalogue::{self, Entry};
 use tactus_app::runs::{self, Listing};
 use tactus_model::format;
+use tactus_model::recording::{EventSource, LateWakeup};
+use tactus_record::file::RecordingFile;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::terminal::{say, stdout, table_options};
 use crate::values::whole;
 
-/// List the runs in the store with their verdicts, or what can be named: experiments, loads, policies, settings.
+/// List the runs in the store with their verdicts, saved recordings, or what can be named: experiments, loads, policies, settings.
 ///
 /// Runs are listed the last added first.
 /// The first one, measured or imported, is `last` in other commands (but see --continue of
@@ -28,11 +32,11 @@ pub(crate) struct ListArguments {
     /// What to list
     #[arg(value_name = "WHAT", default_value = "runs")]
     what: What,
-    /// Number of runs to list
+    /// Number of runs or recordings to list
     #[arg(short = 'n', long, value_name = "N", default_value = "20", conflicts_with = "all",
         value_parser = whole(1..=1_000_000_usize))]
     newest: usize,
-    /// List all runs; takes about a second for 100 runs
+    /// List all of them; takes about a second for 100 runs
     #[arg(long)]
     all: bool,
     /// Print JSON, one object a line
@@ -51,6 +55,8 @@ enum What {
     Loads,
     /// The values of --policy and --load-policy
     Policies,
+    /// The recordings that `tactus agent` saved beside the store
+    Recordings,
     /// The settings of a cell: options, and keys of experiment files
     Settings,
 }
@@ -58,6 +64,7 @@ enum What {
 pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let entries = match arguments.what {
         What::Runs => return runs(arguments, places),
+        What::Recordings => return recordings(arguments, places),
         What::Experiments => catalogue::experiments()?,
         What::Loads => catalogue::loads(),
         What::Policies => catalogue::policies(),
@@ -70,6 +77,47 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let mut out = stdout();
     for entry in &entries {
         writeln!(out, "{:width$}  {}", entry.name, line(entry))?;
+    }
+    Ok(())
+}
+
+/// A saved recording, for `--json`.
+#[derive(Serialize)]
+struct RecordingLine {
+    file: PathBuf,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<LateWakeup>,
+}
+
+/// The recordings that agents saved, the last first.
+fn recordings(arguments: &ListArguments, places: &Places) -> CommandResult {
+    let directory = places.recordings()?;
+    let mut kept = tactus_agent::shelf::kept(&directory);
+    kept.reverse();
+    let older = kept.len().saturating_sub(arguments.newest);
+    if !arguments.all {
+        kept.truncate(arguments.newest);
+    }
+    if kept.is_empty() && !arguments.json {
+        say!("there are no recordings in {}; `tactus agent` saves them", directory.display());
+    }
+    for kept in kept {
+        let file = directory.join(&kept.name);
+        // A file that an agent removes meanwhile, or that is damaged, has no wakeup.
+        let late = RecordingFile::open(&file).ok().and_then(|file| file.about().saved_for);
+        if arguments.json {
+            write_line(&RecordingLine { file, bytes: kept.bytes, late })?;
+            continue;
+        }
+        let late = late.map_or_else(String::new, |late| {
+            format!("  {} late", tactus_report::format::latency(late.latency()))
+        });
+        writeln!(stdout(), "{}  {} KiB{late}", file.display(), kept.bytes.div_ceil(1024))?;
+    }
+    if older > 0 && !arguments.all {
+        let older = format::counted(older as u64, "older recording");
+        say!("{older} not listed; `tactus list recordings --all` lists all");
     }
     Ok(())
 }

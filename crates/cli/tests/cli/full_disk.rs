@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use tactus_testing::{Need, skip};
 
+use crate::agent::Running;
 use crate::flight::permitted;
 use crate::support::{Tactus, text};
 
@@ -154,6 +155,30 @@ fn needs_root_the_flight_recorder_survives_a_full_disk() {
     assert!(child.wait().unwrap().success());
     assert_eq!(names(&disk.0), ["late.tactusrec"]);
     assert_eq!(mode(&disk.path("late.tactusrec")), 0o600);
+}
+
+#[test]
+fn needs_root_the_agent_survives_a_full_disk() {
+    let tactus = Tactus::new();
+    let Some(disk) = SmallDisk::mount(&tactus, "64m") else { return };
+    if !permitted(&tactus) {
+        return;
+    }
+    let mut command = tactus.command(&[]);
+    command.env("TACTUS_STORE", disk.path("runs.sqlite"));
+    let options = ["--late", "1us", "--budget", "100%", "--saves-per-hour", "3600"];
+    fs::create_dir(disk.path("recordings")).unwrap();
+    let filler = disk.fill();
+    let mut agent = Running::start(&mut command, &options);
+    let failed = agent.until("not-saved");
+    assert!(failed["reason"].as_str().unwrap().contains("No space left on device"), "{failed}");
+    assert_eq!(names(&disk.path("recordings")), [""; 0]);
+    fs::remove_file(filler).unwrap();
+    let saved = agent.until("saved");
+    let path = PathBuf::from(saved["file"].as_str().unwrap());
+    assert_eq!(mode(&path), 0o600);
+    drop(agent);
+    assert_eq!(names(&disk.0), ["recordings"]);
 }
 
 #[test]

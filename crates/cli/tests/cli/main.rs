@@ -1,6 +1,7 @@
 //! The command from the outside; each file tests one group of subcommands.
 
 mod admit;
+mod agent;
 mod bad_input;
 mod commands;
 mod doctor;

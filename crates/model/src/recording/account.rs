@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::dictionary::Dictionary;
 use super::thread::{ProcessId, ThreadId};
 use crate::cpus::CpuList;
+use crate::probe::SleepMethod;
 use crate::time::{Instant, Monotonic, Nanos};
 
 crate::text::keywords! {
@@ -74,6 +75,30 @@ pub struct About {
     /// and in recordings from before this field existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quotas: Option<Vec<QuotaGroup>>,
+    /// The late wakeup for which the recording was saved; `None` if it was saved for another
+    /// reason, and in recordings from before this field existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_for: Option<LateWakeup>,
+}
+
+/// A late wakeup of a probe's thread, of which the time of this recording contains all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateWakeup {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The call by which it slept until its due time.
+    pub sleep: SleepMethod,
+    /// When it was due.
+    pub due: Instant<Monotonic>,
+    /// When it arrived, stamped in user mode.
+    pub came: Instant<Monotonic>,
+}
+
+impl LateWakeup {
+    /// How late it was.
+    pub fn latency(&self) -> Nanos {
+        self.came - self.due
+    }
 }
 
 impl About {
@@ -89,6 +114,7 @@ impl About {
             timer_tick: None,
             observers: Observers::default(),
             quotas: None,
+            saved_for: None,
         }
     }
 }

@@ -105,6 +105,16 @@ impl Decoder {
         Self { own_preemption, ..Self::default() }
     }
 
+    /// A decoder for the same tracepoints, which has found no names yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self {
+            names: Names::default(),
+            by_id: self.by_id.clone(),
+            layouts: self.layouts.clone(),
+            own_preemption: self.own_preemption,
+        }
+    }
+
     /// Adds a tracepoint; returns its index, from 0.
     pub fn add(&mut self, layout: Layout) -> usize {
         let id = usize::from(layout.id);

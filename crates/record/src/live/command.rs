@@ -20,7 +20,7 @@ use super::recorder::{Recorded, Recorder};
 #[derive(Clone, Debug)]
 pub enum RecordEvent {
     /// Recording has started: every event is recorded from now on.
-    Started(About),
+    Started(Box<About>),
     /// The command has started.
     CommandStarted {
         /// The process id of the command.
@@ -197,7 +197,7 @@ pub fn record_with(
     mut on_mark: impl FnMut(&Recorder) -> Result<ControlFlow<()>, RecordError>,
 ) -> Result<Recorded, RecordError> {
     let until = duration.map(|length| Instant::now() + Duration::from(length));
-    on_event(RecordEvent::Started(recorder.about().clone()));
+    on_event(RecordEvent::Started(Box::new(recorder.about().clone())));
     let mut running = None;
     if let Some((program, arguments)) = command.split_first() {
         let (process, descriptor) = match start(program, arguments, control.sender.clone()) {

@@ -238,12 +238,7 @@ impl Drain {
     /// Blocks of the dictionary's new entries, with the names of new functions.
     fn new_names(&mut self) -> Vec<Block> {
         let dictionary = self.intake.decoder.names().dictionary_mut();
-        for index in self.named..dictionary.functions().len() {
-            let function = tactus_model::recording::FunctionId::from_index(index as u32);
-            if let Some(name) = self.symbols.name(dictionary.function(function).address) {
-                dictionary.name_function(function, name);
-            }
-        }
+        self.symbols.name_functions(dictionary, self.named);
         self.named = dictionary.functions().len();
         encode_dictionary(dictionary, &mut self.mark)
     }

@@ -13,14 +13,22 @@ use super::pace::Pace;
 use crate::decode::Decoder;
 
 /// Everything opened, but nothing enabled.
-pub(super) struct Opened {
-    pub(super) buffers: Box<dyn Buffers>,
+pub(super) struct Opened<B: ?Sized = dyn Buffers> {
+    pub(super) buffers: Box<B>,
     pub(super) cpus: CpuList,
     pub(super) decoder: Decoder,
     /// The names of the tracepoints, by the decoder's index.
     pub(super) names: Vec<String>,
     pub(super) absent: Vec<AbsentEvent>,
     pub(super) shortfalls: Vec<Shortfall>,
+}
+
+impl<B: Buffers + 'static> Opened<B> {
+    /// The same for those who do not care about the mechanism.
+    pub(super) fn of_any_mechanism(self) -> Opened {
+        let Self { buffers, cpus, decoder, names, absent, shortfalls } = self;
+        Opened { buffers, cpus, decoder, names, absent, shortfalls }
+    }
 }
 
 /// Buffers of the kernel, one for each CPU, into which it records the enabled events.

@@ -10,6 +10,7 @@ use tactus_sys::tracefs::Tracefs;
 use super::error::RecordError;
 use super::mechanism::Opened;
 use super::options::{Options, Source};
+use super::tracefs::Traced;
 use super::{perf, tracefs};
 use crate::decode::{Format, Tracepoint};
 
@@ -54,8 +55,10 @@ pub(super) fn open(options: &Options, prepared: Prepared) -> Result<Opened, Reco
     let Prepared { tracefs, cpus, made } = prepared;
     let wanted = describe(&tracefs, &options.tracepoints)?;
     let by_perf = || perf::open(options, &wanted, &cpus);
-    let by_tracefs =
-        || made.and_then(|made| tracefs::open(made, options, &wanted, &cpus, &tracefs));
+    let by_tracefs = || {
+        let opened = made.and_then(|made| tracefs::open(made, options, &wanted, &cpus, &tracefs));
+        opened.map(Opened::of_any_mechanism)
+    };
     let mut opened = match options.source {
         Source::Only(Mechanism::Perf) => by_perf()?,
         Source::Only(Mechanism::Tracefs) => by_tracefs()?,
@@ -76,6 +79,23 @@ pub(super) fn open(options: &Options, prepared: Prepared) -> Result<Opened, Reco
         _ if !opened.names.is_empty() => Ok(opened),
         Some(absent) => Err(RecordError::NoEvents(absent.clone())),
         None => Err(RecordError::NothingAsked),
+    }
+}
+
+/// Like [`open`], by tracefs only.
+///
+/// # Errors
+/// There is no instance of tracefs, or it records none of the events.
+pub(super) fn open_traced(
+    options: &Options,
+    prepared: Prepared,
+) -> Result<Opened<Traced>, RecordError> {
+    let Prepared { tracefs, cpus, made } = prepared;
+    let wanted = describe(&tracefs, &options.tracepoints)?;
+    let opened = tracefs::open(made?, options, &wanted, &cpus, &tracefs)?;
+    match opened.absent.first() {
+        Some(absent) if opened.names.is_empty() => Err(RecordError::NoEvents(absent.clone())),
+        _ => Ok(opened),
     }
 }
 

@@ -17,7 +17,7 @@ use super::drainer::{Drain, DrainRequest, Drainer, Ended, Held, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
 use super::level::LevelWatch;
-use super::mechanism::Opened;
+use super::mechanism::{Buffers, Opened};
 use super::open::{Prepared, open};
 use super::options::{Keep, MOST_WAITING, Options};
 use super::quota::QuotaWatch;
@@ -254,7 +254,11 @@ pub(super) fn spawn<T: Send + 'static>(
     Ok((thread, id))
 }
 
-fn about(opened: &Opened, started: Instant<Monotonic>, observers: Observers) -> About {
+pub(super) fn about<B: Buffers + ?Sized>(
+    opened: &Opened<B>,
+    started: Instant<Monotonic>,
+    observers: Observers,
+) -> About {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
     let whole = |name: &&String| !opened.absent.iter().any(|absent| absent.event == **name);
     About {
@@ -267,5 +271,6 @@ fn about(opened: &Opened, started: Instant<Monotonic>, observers: Observers) -> 
         timer_tick: clock::timer_tick(),
         observers,
         quotas: None,
+        saved_for: None,
     }
 }

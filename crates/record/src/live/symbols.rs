@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tactus_model::recording::{Dictionary, FunctionId};
 use tactus_sys::capability::{Reading, with};
 
 /// The kernel's functions in the order of their addresses.
@@ -50,6 +51,16 @@ impl Symbols {
         symbols.starts.sort_by_key(|(address, _)| *address);
         symbols.starts.dedup_by_key(|(address, _)| *address);
         symbols
+    }
+
+    /// Names the functions of a dictionary from the one with the index `first`.
+    pub(super) fn name_functions(&self, dictionary: &mut Dictionary, first: usize) {
+        for index in first..dictionary.functions().len() {
+            let function = FunctionId::from_index(index as u32);
+            if let Some(name) = self.name(dictionary.function(function).address) {
+                dictionary.name_function(function, name);
+            }
+        }
     }
 
     /// The name of the function that contains `address`.

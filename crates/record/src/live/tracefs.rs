@@ -32,7 +32,7 @@ const COPY_MARKS: &str = "options/copy_trace_marker";
 /// The kernel takes some 30 ms to remove a stacktrace trigger. An instance with the option
 /// `stacktrace` costs nothing at its end, so only an event that has a call chain under a condition
 /// has a trigger.
-struct Traced {
+pub(super) struct Traced {
     /// One for events without call chains or with some, then one for those that always have one, if
     /// there are any.
     instances: Vec<Traces>,
@@ -51,8 +51,8 @@ struct Traces {
 /// The buffer of one CPU.
 struct Cpu {
     files: CpuFiles,
-    /// The number of records read from it.
-    read: u64,
+    /// The number of records taken out of it.
+    taken: u64,
     /// The kernel's count of losses at the last reading.
     lost: u64,
 }
@@ -152,7 +152,7 @@ pub(super) fn open(
     wanted: &Wanted,
     cpus: &CpuList,
     tracefs: &Tracefs,
-) -> Result<Opened, RecordError> {
+) -> Result<Opened<Traced>, RecordError> {
     let Made { shape, plain, chained, mut shortfalls } = made;
     let mut decoder = Decoder::new(OWN_PREEMPTION);
     let mut absent = wanted.absent.clone();
@@ -187,7 +187,7 @@ pub(super) fn open(
     let instances = std::iter::once(plain).chain(chained).map(|Bare { instance, size }| {
         let opened = cpus.iter().map(|cpu| {
             let files = instance.cpu(cpu, shape.page_size())?;
-            Ok(Cpu { files, read: 0, lost: 0 })
+            Ok(Cpu { files, taken: 0, lost: 0 })
         });
         Ok(Traces { cpus: opened.collect::<Result<_, SysError>>()?, instance, size })
     });
@@ -343,6 +343,37 @@ impl Traced {
             _ => Ok(()),
         }
     }
+
+    /// From now on, a new event replaces the oldest of a full buffer. See
+    /// [`drain_newest`](Self::drain_newest).
+    pub(super) fn overwrite(&self) -> Result<(), SysError> {
+        let mut instances = self.instances.iter();
+        instances.try_for_each(|traces| traces.instance.write("options/overwrite", "1"))
+    }
+
+    /// The number of events that the kernel has recorded until now.
+    pub(super) fn counted(&self) -> Result<u64, SysError> {
+        let mut cpus = self.instances.iter().flat_map(|traces| &traces.cpus);
+        cpus.try_fold(0, |sum: u64, cpu| Ok(sum.saturating_add(cpu.stats()?.counted())))
+    }
+
+    /// Passes the newest events of a buffer that overwrites and is disabled to `intake`, which must
+    /// be at the buffer's CPU. Returns the number of bytes, and whether older events were replaced
+    /// since the last call.
+    pub(super) fn drain_newest(
+        &mut self,
+        index: usize,
+        intake: &mut Intake,
+        pace: &mut Pace,
+    ) -> Result<(u64, bool), SysError> {
+        let (mut bytes, mut are_replaced) = (0, false);
+        for Traces { cpus, size, .. } in &mut self.instances {
+            let cpu = &mut cpus[index];
+            are_replaced |= cpu.newly_lost()? > 0;
+            bytes += cpu.read(&self.records, *size, (intake, pace), |_| ())?;
+        }
+        Ok((bytes, are_replaced))
+    }
 }
 
 impl Cpu {
@@ -360,10 +391,30 @@ impl Cpu {
         last: Instant<Monotonic>,
         (intake, pace): (&mut Intake, &mut Pace),
     ) -> Result<u64, SysError> {
-        let Records { shape, new_threads, stacks } = known;
         let began = tactus_sys::clock::now::<Monotonic>();
         let mut gap = Gap::new(began, last);
         let lost_before = self.newly_lost()?;
+        let bytes = self.read(known, size, (intake, pace), |time| gap.pass(time))?;
+        let lost_meanwhile = self.newly_lost()?;
+        let ended = tactus_sys::clock::now::<Monotonic>();
+        for (count, to) in [(lost_before, gap.to.unwrap_or(ended)), (lost_meanwhile, ended)] {
+            if count > 0 {
+                intake.lost(gap.from, to, count);
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Passes the records in the buffer of `size` bytes to `intake`, and the time of each to
+    /// `on_record`. Returns the number of bytes.
+    fn read(
+        &mut self,
+        known: &Records,
+        size: usize,
+        (intake, pace): (&mut Intake, &mut Pace),
+        mut on_record: impl FnMut(u64),
+    ) -> Result<u64, SysError> {
+        let Records { shape, new_threads, stacks } = known;
         // The ring has one page more than its size, and the last page may come in two
         // parts.
         let most = size / shape.page_size() + size_of::<u64>();
@@ -384,8 +435,8 @@ impl Cpu {
                     intake.undecoded += 1;
                     break;
                 };
-                self.read += 1;
-                gap.pass(time);
+                self.taken += 1;
+                on_record(time);
                 let chain = stacks.as_ref().and_then(|layout| layout.addresses(raw));
                 if let Some(addresses) = chain {
                     if after_event {
@@ -398,13 +449,6 @@ impl Cpu {
                     intake.sample(&Sample { time, weight: 1, raw }, None);
                     after_event = true;
                 }
-            }
-        }
-        let lost_meanwhile = self.newly_lost()?;
-        let ended = tactus_sys::clock::now::<Monotonic>();
-        for (count, to) in [(lost_before, gap.to.unwrap_or(ended)), (lost_meanwhile, ended)] {
-            if count > 0 {
-                intake.lost(gap.from, to, count);
             }
         }
         Ok(bytes)
@@ -473,7 +517,7 @@ impl Buffers for Traced {
                 }
                 let stats = cpu.stats()?;
                 account.counted += stats.counted();
-                account.read += cpu.read;
+                account.read += cpu.taken;
                 account.lost += stats.lost;
             }
             cpus.push(account);

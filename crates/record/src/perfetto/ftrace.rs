@@ -1,8 +1,7 @@
 //! Events that Perfetto supports as ftrace events.
 
+use tactus_model::protobuf::Message;
 use tactus_model::recording::{Dictionary, Event, EventKind, InterruptVector, Wakeup};
-
-use super::message::Message;
 
 /// Adds `event` to the events of a bundle; returns false if there is no message for it.
 pub(super) fn encode(event: &Event, dictionary: &Dictionary, events: &mut Message) -> bool {

@@ -19,7 +19,7 @@ pub use jobs::{JOBS_DETAILED, JobsRest, JobsRows, jobs_rows, jobs_text, late_job
 pub(crate) use jobs::{no_period, rhythm};
 pub use jobs_page::{LateRecording, jobs_page};
 pub(crate) use strip::word as moment_word;
-pub use text::explanation_text;
+pub use text::{explanation_text, saved_wakeup_text};
 pub use waits::waits_text;
 pub(crate) use words::{cost as cost_in_words, main_causes};
 

@@ -36,6 +36,18 @@ pub fn explanation_text(cells: &[CellExplanation], options: &TableOptions) -> St
     texts.join("\n")
 }
 
+/// Writes why the wakeup was late for which a recording was saved.
+pub fn saved_wakeup_text(explanation: &Explanation, options: &TableOptions) -> String {
+    let mut text = wrapped("The recording was saved for this late wakeup:", "", options.width);
+    for (number, explained) in (1..).zip(&explanation.worst) {
+        let latency = format::latency(explained.sample.latency());
+        let head = format!("{latency} late: {}", explained.outcome);
+        text.push_str(&sample(number, &head, explained, Subject::Samples, options.width));
+    }
+    text.push('\n');
+    text
+}
+
 fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let explanation = &cell.explanation;
     let mut text = format!("{}\n\n", format::printable(&cell.label));

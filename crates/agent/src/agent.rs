@@ -1,0 +1,618 @@
+//! The loop that watches: late wakeups, the budget, and what becomes of both.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use tactus_explain::{Explanation, Options as ExplainOptions, ProbeTask, explain, saved_wakeup};
+use tactus_model::cpus::CpuList;
+use tactus_model::policy::Scheduling;
+use tactus_model::recording::{EventSource, LateWakeup, Observers};
+use tactus_model::result::Shortfall;
+use tactus_model::sample::Sample;
+use tactus_model::time::{Instant, Monotonic, Nanos, Realtime};
+use tactus_model::token_bucket::TokenBucket;
+use tactus_record::file::RecordingFile;
+use tactus_record::live::{Newest, Options as RecordOptions, OverwritingRecorder, RecordError};
+use tactus_sys::SysError;
+use tactus_sys::clock;
+use tactus_sys::wait::{Waker, wait};
+
+use crate::budget::{Budget, INTERVAL_MAX, Stage, Used};
+use crate::causes::{Causes, Unknown, main_cause, main_causes};
+use crate::endpoint::Endpoint;
+use crate::metrics::{Probed, Status, families};
+use crate::price;
+use crate::probe::{Counts, Plan, Probe};
+use crate::shelf::Shelf;
+
+/// What an agent does.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where metrics are served.
+    pub listen: SocketAddr,
+    /// From one wakeup to the next.
+    pub interval: Nanos,
+    /// The policy of the probe.
+    pub policy: Scheduling,
+    /// The CPUs of the probe; any if `None`.
+    pub cpus: Option<CpuList>,
+    /// A longer latency is late.
+    pub late: Nanos,
+    /// The share of one CPU that all of this may use.
+    pub share: f64,
+    /// Whether kernel events are recorded.
+    pub records: bool,
+    /// The size of the buffer of each CPU in bytes.
+    pub ring_size: usize,
+    /// The directory of saved recordings.
+    pub recordings: PathBuf,
+    /// The size of all saved recordings in bytes.
+    pub keep: u64,
+    /// How many recordings are saved in an hour at most.
+    pub saves_per_hour: u32,
+    /// Whether the probe's memory is locked.
+    pub locks_memory: bool,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// It watches.
+    Started {
+        /// Where metrics are served.
+        listen: SocketAddr,
+        /// What the machine did not grant.
+        shortfalls: Vec<Shortfall>,
+    },
+    /// Kernel events are recorded from now on.
+    Recording {
+        /// What recording an event costs.
+        price: Nanos,
+        /// The size of all buffers in bytes.
+        buffers: u64,
+    },
+    /// Kernel events cannot be recorded.
+    NotRecording {
+        /// Why.
+        reason: String,
+        /// What fixes it, if known.
+        fix: Option<String>,
+    },
+    /// Wakeups were late.
+    Late {
+        /// How many.
+        count: u64,
+        /// The latency of the worst of them.
+        worst: Nanos,
+        /// The main cause of the worst of them, or why it is not known.
+        cause: String,
+    },
+    /// The seconds before late wakeups were saved.
+    Saved {
+        /// The file.
+        file: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// How long before the late wakeup it begins.
+        before: Nanos,
+    },
+    /// A recording was removed, to make room.
+    Removed {
+        /// The name of its file.
+        name: String,
+    },
+    /// A recording could not be saved; the agent goes on.
+    NotSaved {
+        /// Why.
+        reason: String,
+    },
+    /// The budget was exceeded, and less runs from now on; or more is tried again.
+    Stage {
+        /// What runs.
+        stage: Stage,
+        /// The interval of the probe.
+        interval: Nanos,
+        /// Whether it is less than before.
+        is_less: bool,
+        /// How long until more is tried at the earliest.
+        next_trial: Nanos,
+    },
+    /// It ended.
+    Ended {
+        /// The wakeups of the probe.
+        wakeups: u64,
+        /// How many of them were late.
+        late: u64,
+        /// The CPU time of its threads.
+        own: Nanos,
+        /// The CPU time of the kernel for recording, estimated.
+        recording: Nanos,
+        /// How long it watched.
+        watched: Nanos,
+    },
+}
+
+/// Why an agent does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The directory of recordings cannot be made.
+    #[error("cannot make the directory {directory}: {error}")]
+    Recordings {
+        /// The directory.
+        directory: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The probe cannot be started.
+    #[error("cannot start the probe: {0}")]
+    Probe(#[from] SysError),
+}
+
+/// The time between two looks for late wakeups. They are saved after it and [`AFTERMATH`], so
+/// buffers have to hold more than that.
+const LOOK: Nanos = Nanos::from_millis(250);
+
+/// The time between two looks at the budget.
+const ACCOUNT: Nanos = Nanos::from_secs(1);
+
+/// How long after a late wakeup the events are read that explain it: steal time shows only later.
+const AFTERMATH: Nanos = Nanos::from_millis(20);
+
+/// After a recording could not be written, no other is written for this time.
+const AFTER_FAILURE: Nanos = Nanos::from_secs(10);
+
+/// The time between two attempts to record, if that is refused.
+const AFTER_REFUSAL: Nanos = Nanos::from_secs(600);
+
+/// The most late wakeups that are explained from one recording.
+const EXPLAINED_MAX: usize = 1000;
+
+/// How many recordings may be saved at once.
+const SAVES_AT_ONCE: u64 = 3;
+
+/// A watcher.
+pub struct Agent {
+    options: Options,
+    probe: Probe,
+    endpoint: Endpoint,
+    status: Arc<Mutex<Status>>,
+    shelf: Shelf,
+    budget: Budget,
+    recorder: Option<OverwritingRecorder>,
+    /// The earliest time of the next attempt to record.
+    next_attempt: Instant<Monotonic>,
+    /// The events of the recorder when the budget was last looked at.
+    counted: u64,
+    saves: TokenBucket,
+    /// The earliest time of the next save.
+    next_save: Instant<Monotonic>,
+    /// Late wakeups that were not explained yet.
+    waiting: Vec<LateWakeup>,
+    /// The late wakeups that were taken over from the probe's count.
+    taken: u64,
+    /// The CPU time of this process when the agent started, and at the last look.
+    own: (Nanos, Nanos),
+    looked: Instant<Monotonic>,
+    started: Instant<Monotonic>,
+    /// CPU time of saves since the last look.
+    saving: Nanos,
+    end: Arc<Ending>,
+}
+
+#[derive(Debug)]
+struct Ending {
+    waker: Waker,
+    ended: AtomicBool,
+}
+
+/// Ends an agent.
+#[derive(Clone, Debug)]
+pub struct Handle(Arc<Ending>);
+
+impl Handle {
+    /// Ends the agent, within a second.
+    pub fn end(&self) {
+        self.0.ended.store(true, Ordering::Relaxed);
+        self.0.waker.wake();
+    }
+}
+
+fn own_time() -> Nanos {
+    clock::cpu_time_of_process(std::process::id() as i32)
+}
+
+fn now() -> Instant<Monotonic> {
+    clock::now()
+}
+
+/// Whether a slower probe would make no difference.
+fn is_slowest(stage: Stage, full: Nanos) -> bool {
+    matches!(stage, Stage::Slow(_)) && stage.interval(full) >= INTERVAL_MAX
+        || matches!(stage, Stage::Unrecorded) && full >= INTERVAL_MAX
+}
+
+impl Agent {
+    /// Starts the probe and the endpoint.
+    ///
+    /// # Errors
+    /// See [`NotStarted`].
+    pub fn start(options: Options) -> Result<Self, NotStarted> {
+        let started = now();
+        let shelf = Shelf::open(options.recordings.clone(), options.keep).map_err(|error| {
+            NotStarted::Recordings { directory: options.recordings.clone(), error }
+        })?;
+        let probe = Probe::start(Plan {
+            interval: options.interval,
+            policy: options.policy,
+            cpus: options.cpus.clone(),
+            late: options.late,
+            locks_memory: options.locks_memory,
+        })?;
+        let budget = Budget::new(options.share);
+        let status = Arc::new(Mutex::new(Status {
+            causes: Causes::default(),
+            saved: 0,
+            removed: 0,
+            not_saved: 0,
+            kept_bytes: shelf.kept().iter().map(|kept| kept.bytes).sum(),
+            events: 0,
+            price: Nanos::ZERO,
+            unrecorded: Nanos::ZERO,
+            is_recording: false,
+            share: options.share,
+            stage: budget.stage(),
+            reductions: 0,
+            own: Nanos::ZERO,
+            recording: Nanos::ZERO,
+        }));
+        let endpoint = listen(options.listen, &status, &probe.counts)?;
+        let every = Nanos::from_secs(3600 / u64::from(options.saves_per_hour.max(1)));
+        let own = own_time();
+        let ending = Ending { waker: Waker::new()?, ended: AtomicBool::new(false) };
+        Ok(Self {
+            options,
+            probe,
+            endpoint,
+            status,
+            shelf,
+            budget,
+            recorder: None,
+            next_attempt: started,
+            counted: 0,
+            saves: TokenBucket::new(every, SAVES_AT_ONCE),
+            next_save: started,
+            waiting: Vec::new(),
+            taken: 0,
+            own: (own, own),
+            looked: started,
+            started,
+            saving: Nanos::ZERO,
+            end: Arc::new(ending),
+        })
+    }
+
+    /// Where metrics are served.
+    pub fn address(&self) -> SocketAddr {
+        self.endpoint.address
+    }
+
+    /// Ends it from another thread.
+    pub fn handle(&self) -> Handle {
+        Handle(Arc::clone(&self.end))
+    }
+
+    /// Watches until [`Handle::end`], and passes what happens to `on_event`.
+    ///
+    /// # Errors
+    /// The probe has failed, or the system refuses a wait.
+    pub fn run(mut self, mut on_event: impl FnMut(&Event)) -> Result<(), SysError> {
+        let shortfalls = std::mem::take(&mut self.probe.shortfalls);
+        on_event(&Event::Started { listen: self.address(), shortfalls });
+        self.record(&mut on_event);
+        while !self.end.ended.load(Ordering::Relaxed) {
+            wait(&[], &self.end.waker, LOOK)?;
+            if self.probe.has_failed() {
+                return Err(SysError::new("clock_nanosleep", tactus_sys::Errno::INVAL));
+            }
+            self.look(&mut on_event);
+        }
+        self.account(&mut on_event);
+        let recording = self.status().recording;
+        on_event(&Event::Ended {
+            wakeups: self.probe.counts.latency.snapshot().count,
+            late: self.probe.counts.late(),
+            own: own_time() - self.own.0,
+            recording,
+            watched: now() - self.started,
+        });
+        Ok(())
+    }
+
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&mut self, on_event: &mut impl FnMut(&Event)) {
+        while let Some(late) = self.probe.next_late() {
+            if self.waiting.len() < EXPLAINED_MAX {
+                self.waiting.push(late);
+            }
+        }
+        let now = now();
+        if self.waiting.last().is_some_and(|late| late.came + AFTERMATH <= now) {
+            let before = own_time();
+            self.explain_waiting(on_event);
+            self.saving = self.saving + (own_time() - before);
+        }
+        if now - self.looked >= ACCOUNT {
+            self.account(on_event);
+        }
+        if self.options.records
+            && self.recorder.is_none()
+            && self.budget.stage().records()
+            && now >= self.next_attempt
+        {
+            self.record(on_event);
+        }
+    }
+
+    /// Starts recording, if it should.
+    fn record(&mut self, on_event: &mut impl FnMut(&Event)) {
+        if !self.options.records {
+            return;
+        }
+        match self.start_recording() {
+            Ok((recorder, price)) => {
+                self.status().price = price;
+                self.status().is_recording = true;
+                on_event(&Event::Recording { price, buffers: recorder.memory() });
+                self.counted = recorder.counted().unwrap_or(0);
+                self.recorder = Some(recorder);
+            }
+            Err(error) => {
+                self.next_attempt = now() + AFTER_REFUSAL;
+                on_event(&Event::NotRecording { reason: error.to_string(), fix: error.fix() });
+            }
+        }
+    }
+
+    fn start_recording(&self) -> Result<(OverwritingRecorder, Nanos), RecordError> {
+        let unrecorded = price::before()?;
+        // The calls of this thread show what an event costs.
+        let threads = [self.probe.thread, tactus_sys::thread::current_id()];
+        let recorder = OverwritingRecorder::start(RecordOptions {
+            ring_size: self.options.ring_size,
+            observers: Observers::of_processes([std::process::id()]),
+            ..RecordOptions::of_threads(&threads)
+        })?;
+        let price = price::of_event(&recorder, unrecorded)?;
+        Ok((recorder, price))
+    }
+
+    /// Looks at the CPU time that was used, and changes what runs.
+    fn account(&mut self, on_event: &mut impl FnMut(&Event)) {
+        let now = now();
+        let elapsed = now - self.looked;
+        self.looked = now;
+        let counted = self.recorder.as_ref().and_then(|recorder| recorder.counted().ok());
+        let events = counted.map_or(0, |counted| counted.saturating_sub(self.counted));
+        self.counted = counted.unwrap_or(self.counted);
+        let own = own_time();
+        let saving = std::mem::take(&mut self.saving);
+        let recording = self.status().price.saturating_mul(events);
+        let running = (own - self.own.1).saturating_sub(saving) + recording;
+        self.own.1 = own;
+        let full = self.options.interval;
+        let before = self.budget.stage();
+        let used = Used { running, saving };
+        let changed = self.budget.observe(elapsed, used, |stage| is_slowest(stage, full));
+        {
+            let mut status = self.status();
+            status.events += events;
+            status.recording = status.recording + recording;
+            status.own = own - self.own.0;
+            if !status.is_recording {
+                status.unrecorded = status.unrecorded + elapsed;
+            }
+        }
+        if let Some(stage) = changed {
+            self.change(before, stage, on_event);
+        }
+    }
+
+    fn change(&mut self, before: Stage, stage: Stage, on_event: &mut impl FnMut(&Event)) {
+        let interval = stage.interval(self.options.interval);
+        let is_less = !stage.records() && before.records()
+            || interval > before.interval(self.options.interval);
+        self.probe.set_interval(interval);
+        if !stage.records() && self.recorder.take().is_some() {
+            self.status().is_recording = false;
+        }
+        let next_trial = self.budget.next_trial();
+        {
+            let mut status = self.status();
+            status.stage = stage;
+            status.reductions += u64::from(is_less);
+        }
+        on_event(&Event::Stage { stage, interval, is_less, next_trial });
+    }
+
+    /// Explains the late wakeups that wait, and saves the recording.
+    fn explain_waiting(&mut self, on_event: &mut impl FnMut(&Event)) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let taken = self.take(&mut waiting);
+        // Those that did not fit into the ring, or among the waiting ones, are counted too.
+        let late = self.probe.counts.late();
+        let (known, pending) = (waiting.len() as u64, self.waiting.len() as u64);
+        let count = late.saturating_sub(self.taken + pending).max(known);
+        self.taken += count;
+        let mut recording = taken.and_then(|newest| RecordingFile::from_bytes(newest.bytes).ok());
+        let saved_for = recording.as_ref().and_then(|file| file.about().saved_for);
+        let explained = recording.as_mut().and_then(|file| explain_all(file, &waiting));
+        // Without a wakeup in their time, the events explain nothing.
+        let unknown = match saved_for {
+            Some(_) => Unknown::NotExplained,
+            None => Unknown::NotRecorded,
+        };
+        {
+            let mut status = self.status();
+            let named = explained.as_ref().map(main_causes).unwrap_or_default();
+            named.iter().for_each(|(name, count)| status.causes.add(name, *count));
+            let known: u64 = named.iter().map(|(_, count)| count).sum();
+            if let more @ 1.. = count.saturating_sub(known) {
+                status.causes.add(unknown.name(), more);
+            }
+        }
+        let worst = saved_for.or_else(|| worst_of(&waiting, |_| true));
+        let Some(worst) = worst.map(|late| late.latency()) else { return };
+        let cause = explained.as_ref().filter(|_| saved_for.is_some()).and_then(main_cause);
+        let cause = cause.unwrap_or_else(|| unknown.name().to_owned());
+        on_event(&Event::Late { count, worst, cause });
+        if let (Some(file), Some(late)) = (recording, saved_for) {
+            self.save(file, late, on_event);
+        }
+    }
+
+    /// The newest events, if they are recorded and the budget has room for reading them. Adds the
+    /// late wakeups of their time to the `waiting` ones; later ones wait for the next time.
+    fn take(&mut self, waiting: &mut Vec<LateWakeup>) -> Option<Newest> {
+        let recorder = self.recorder.as_mut().filter(|_| self.budget.may_save())?;
+        let before = recorder.counted().unwrap_or(0);
+        let (probe, later) = (&mut self.probe, &mut self.waiting);
+        let newest = recorder.take(|covered| {
+            while let Some(late) = probe.next_late() {
+                let list = if late.came <= covered.end { &mut *waiting } else { &mut *later };
+                if list.len() < EXPLAINED_MAX {
+                    list.push(late);
+                }
+            }
+            worst_of(waiting, |late| covered.start <= late.due && late.came <= covered.end)
+        });
+        // The events until now belong to the last second, those from now on to the next.
+        let more = before.saturating_sub(self.counted);
+        self.counted = recorder.counted().unwrap_or(before);
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.events += more;
+        status.recording = status.recording + status.price.saturating_mul(more);
+        newest.ok()
+    }
+
+    fn save(&mut self, file: RecordingFile, worst: LateWakeup, on_event: &mut impl FnMut(&Event)) {
+        let now = now();
+        if now < self.next_save || self.saves.take(now).is_err() {
+            return;
+        }
+        let before = worst.due - file.about().started;
+        let Ok(bytes) = file.into_bytes() else { return };
+        match self.shelf.save(&stamp(clock::now::<Realtime>()), &bytes) {
+            Ok((file, removed)) => {
+                let kept_bytes = self.shelf.kept().iter().map(|kept| kept.bytes).sum();
+                {
+                    let mut status = self.status();
+                    status.saved += 1;
+                    status.removed += removed.len() as u64;
+                    status.kept_bytes = kept_bytes;
+                }
+                for kept in removed {
+                    on_event(&Event::Removed { name: kept.name });
+                }
+                on_event(&Event::Saved { file, bytes: bytes.len() as u64, before });
+            }
+            Err(error) => {
+                self.next_save = now + AFTER_FAILURE;
+                self.status().not_saved += 1;
+                on_event(&Event::NotSaved { reason: error.to_string() });
+            }
+        }
+    }
+}
+
+/// The endpoint, which gives the counts of the watcher and of the probe.
+fn listen(
+    address: SocketAddr,
+    status: &Arc<Mutex<Status>>,
+    counts: &Arc<Counts>,
+) -> Result<Endpoint, NotStarted> {
+    let (status, counts) = (Arc::clone(status), Arc::clone(counts));
+    let source = Arc::new(move |refused| {
+        let status = status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (missed, interval) = (counts.missed(), counts.interval());
+        families(&status, Probed { latency: counts.latency.snapshot(), missed, interval }, refused)
+    });
+    Endpoint::start(address, source).map_err(|error| NotStarted::Listen { address, error })
+}
+
+/// The worst of the late wakeups that are as wanted.
+fn worst_of(waiting: &[LateWakeup], wanted: impl Fn(&LateWakeup) -> bool) -> Option<LateWakeup> {
+    let wanted = waiting.iter().filter(|late| wanted(late));
+    wanted.max_by_key(|late| late.latency()).copied()
+}
+
+/// Explains late wakeups, of which the worst is the one for which the recording was taken.
+fn explain_all(file: &mut RecordingFile, waiting: &[LateWakeup]) -> Option<Explanation> {
+    let worst = file.about().saved_for?;
+    let earliest = waiting.iter().map(|late| late.due).min()?;
+    let task = saved_wakeup(file.about(), &LateWakeup { due: earliest, ..worst });
+    let opened = task.opened;
+    // The worst comes first in the explanation, so those that were worse and are not in the time of
+    // the recording are left out: they count as not explained.
+    let those = waiting.iter().filter(|late| late.latency() <= worst.latency());
+    let samples = those.map(|late| Sample { due: late.due - opened, came: late.came - opened });
+    let task = ProbeTask { samples: samples.collect(), ..task };
+    let options = ExplainOptions { threshold: Nanos::ZERO, slowest: 1, timelines: 0 };
+    explain(file, vec![task], options).ok()
+}
+
+/// A time in the name of a file, e.g. `20261128-205500.123`, in UTC.
+fn stamp(at: Instant<Realtime>) -> String {
+    let (days, of_day) = (at.as_nanos() / DAY, at.as_nanos() % DAY);
+    let (year, month, day) = date(days);
+    let millis = of_day / 1_000_000;
+    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
+    let (seconds, millis) = (millis / 1000 % 60, millis % 1000);
+    format!("{year:04}{month:02}{day:02}-{hours:02}{minutes:02}{seconds:02}.{millis:03}")
+}
+
+const DAY: u64 = 24 * 3600 * 1_000_000_000;
+
+/// The date of a day since 1970-01-01, in the Gregorian calendar
+/// (<https://howardhinnant.github.io/date_algorithms.html#civil_from_days>).
+const fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year + era * 400 + (month <= 2) as u64, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_in_the_order_of_time() {
+        let at = |seconds: u64, millis: u64| {
+            stamp(Instant::from_nanos(seconds * 1_000_000_000 + millis * 1_000_000))
+        };
+        assert_eq!(at(0, 0), "19700101-000000.000");
+        assert_eq!(at(1_795_260_835, 7), "20261121-113355.007");
+        assert_eq!(at(951_782_399, 999), "20000228-235959.999");
+        assert_eq!(at(951_782_400, 0), "20000229-000000.000");
+    }
+}

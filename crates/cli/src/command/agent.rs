@@ -1,0 +1,193 @@
+//! `tactus agent`: the always-on watcher.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use tactus_agent::{Agent, Event, NotStarted, Options};
+use tactus_app::{Error, ErrorKind, Places, record};
+use tactus_model::cpus::CpuList;
+use tactus_model::format::{self, latency, span};
+use tactus_model::policy::Scheduling;
+use tactus_model::time::Nanos;
+use tactus_sys::process::effective_user;
+
+use crate::error::{CommandError, CommandResult};
+use crate::json_lines::write_line;
+use crate::percentage::budget;
+use crate::quietness::Quietness;
+use crate::signals;
+use crate::terminal::{say, shortfall_text};
+use crate::values::{bytes, interval_within, positive, whole};
+
+/// Watch for late wakeups all the time, within a budget of CPU time, with metrics for Prometheus.
+///
+/// A real-time probe sleeps and wakes at its interval. The kernel records its events into buffers
+/// that it overwrites. After a late wakeup, the agent reads them, finds the cause, and saves the
+/// seconds before it as a recording beside the store; `tactus list recordings` lists them, and
+/// `tactus explain FILE` explains them.
+///
+/// The agent counts its own CPU time and estimates that of the recording. If they exceed the budget,
+/// it stops recording, then makes the probe slower, says so, and tries again later.
+///
+/// It serves metrics at /metrics as text and, to scrapers that ask for protocol buffers, with native
+/// histograms; docs/agent.md lists them. It needs root to record and for the real-time policy; without
+/// it, it does what is permitted, and says so.
+///
+/// Example: tactus agent --late 200us --budget 0.5%
+#[derive(Args)]
+pub(crate) struct AgentArguments {
+    /// Address and port at which to serve metrics; port 0 chooses a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8423")]
+    listen: SocketAddr,
+    /// Time between two wakeups of the probe, from 1ms to 1s
+    #[arg(long, value_name = "DURATION", default_value = "20ms",
+        value_parser = interval_within(Nanos::from_millis(1), Nanos::from_secs(1)))]
+    interval: Nanos,
+    /// Policy of the probe
+    #[arg(long, value_name = "POLICY", default_value = "fifo:90")]
+    policy: Scheduling,
+    /// CPUs on which the probe may run [default: all]
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<CpuList>,
+    /// Latency above which a wakeup is late
+    #[arg(long, value_name = "DURATION", default_value = "500us", value_parser = positive)]
+    late: Nanos,
+    /// Share of one CPU that the agent may use, its recording included
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = budget)]
+    budget: f64,
+    /// Size of all saved recordings together; the oldest are removed
+    #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = bytes)]
+    keep: u64,
+    /// Number of recordings that are saved in an hour at most
+    #[arg(long, value_name = "N", default_value = "12", value_parser = whole(1..=3600_u32))]
+    saves_per_hour: u32,
+    /// Record no kernel events: late wakeups have no causes
+    #[arg(long)]
+    no_record: bool,
+    /// Print JSON, one object a line for each event
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
+}
+
+/// The size of all buffers together, in bytes, and that of a CPU's buffer.
+const BUFFERS_MAX: usize = 256 << 20;
+const BUFFER_MAX: usize = 4 << 20;
+
+impl AgentArguments {
+    fn options(&self, places: &Places) -> CommandResult<Options> {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Options {
+            listen: self.listen,
+            interval: self.interval,
+            policy: self.policy,
+            cpus: self.cpus.clone(),
+            late: self.late,
+            share: self.budget,
+            records: !self.no_record,
+            ring_size: (BUFFERS_MAX / cpus).min(BUFFER_MAX),
+            recordings: places.recordings()?,
+            keep: self.keep,
+            saves_per_hour: self.saves_per_hour,
+            locks_memory: effective_user() == 0,
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &AgentArguments, places: &Places) -> CommandResult {
+    let options = arguments.options(places)?;
+    // It removes the recorder's instance of tracefs if this process is killed.
+    let _guardian = options.records.then(record::guardian);
+    let agent = Agent::start(options).map_err(not_started)?;
+    let handle = agent.handle();
+    signals::on_interrupt(move |_| handle.end())?;
+    if !agent.address().ip().is_loopback() {
+        say!("warning: everyone who reaches {} can read the metrics", agent.address());
+    }
+    let (json, quietness) = (arguments.json, arguments.quietness);
+    let mut failed = None;
+    let handle = agent.handle();
+    let ran = agent.run(|event| match json {
+        true => {
+            if let Err(error) = write_line(event) {
+                // Nobody reads it any more.
+                failed.get_or_insert(error);
+                handle.end();
+            }
+        }
+        false => print(event, quietness),
+    });
+    ran.map_err(CommandError::internal)?;
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Prints an event as a line on standard error.
+fn print(event: &Event, quietness: Quietness) {
+    match event {
+        Event::Started { listen, shortfalls } => {
+            for shortfall in shortfalls {
+                say!("{}", shortfall_text(shortfall).trim_end());
+            }
+            quietness.note(format_args!("watching; metrics at http://{listen}/metrics"));
+        }
+        Event::Recording { price, buffers } => quietness.note(format_args!(
+            "recording into {} MiB of buffers; an event costs about {price}",
+            buffers >> 20
+        )),
+        Event::NotRecording { reason, fix } => {
+            let fix = fix.as_ref().map(|fix| format!("\nfix: {fix}")).unwrap_or_default();
+            say!("warning: late wakeups have no causes: {reason}{fix}");
+        }
+        Event::Late { count, worst, cause } => {
+            let late = format::counted(*count, "late wakeup");
+            quietness.note(format_args!("{late}, the worst {}: {cause}", latency(*worst)));
+        }
+        Event::Saved { file, before, .. } => {
+            quietness.note(format_args!(
+                "saved the {} before it: {}",
+                latency(*before),
+                file.display()
+            ));
+        }
+        Event::Removed { name } => quietness.note(format_args!("removed {name} to make room")),
+        Event::NotSaved { reason } => say!("warning: {reason}; the agent goes on"),
+        Event::Stage { stage, interval, is_less: true, next_trial } => say!(
+            "warning: the budget is exceeded: {}; more is tried in {} at the earliest",
+            match stage.records() {
+                true => format!("the interval is {interval}"),
+                false => format!("nothing is recorded, and the interval is {interval}"),
+            },
+            span(*next_trial)
+        ),
+        Event::Stage { stage, interval, .. } => quietness.note(format_args!(
+            "there is room in the budget again: {}, and the interval is {interval}",
+            if stage.records() { "recording" } else { "nothing is recorded" }
+        )),
+        Event::Ended { wakeups, late, own, recording, watched } => {
+            let share = 100.0 * (*own + *recording).as_secs_f64() / watched.as_secs_f64();
+            let late = format::counted(*late, "late wakeup");
+            quietness.note(format_args!(
+                "{wakeups} wakeups, {late}; CPU time {}, and about {} for recording: \
+                 {share:.2} % of one CPU",
+                latency(*own),
+                latency(*recording)
+            ));
+        }
+    }
+}
+
+fn not_started(error: NotStarted) -> CommandError {
+    let hint = match &error {
+        NotStarted::Listen { .. } => {
+            Some("choose another address or port with `--listen ADDRESS:PORT`")
+        }
+        NotStarted::Recordings { .. } => Some("choose another place with `--store PATH`"),
+        NotStarted::Probe(_) => None,
+    };
+    let error = Error::new(ErrorKind::Unavailable, error);
+    match hint {
+        Some(hint) => error.with_hint(hint).into(),
+        None => error.into(),
+    }
+}
