@@ -24,9 +24,11 @@
 
 mod postgresql;
 mod sleeper;
+mod slurm;
 
 pub use postgresql::PostgresqlServer;
 pub use sleeper::Sleeper;
+pub use slurm::{SlurmCluster, files_below, wait_until};
 
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;
@@ -54,7 +56,9 @@ pub enum Need {
     Sound,
     /// A server of PostgreSQL that a test can start, and setpriv.
     Postgresql,
-    /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
+    /// The daemons and clients of Slurm, and root.
+    Slurm,
+    /// The tools for building kernels, Python packages (`perfetto`, `kubernetes-validate`, …), and
     /// programs of others that few machines have, such as SuperCollider.
     Tools,
     /// The results of `cargo xtask dist`, in the folder that `TACTUS_DIST` names.
@@ -67,7 +71,7 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
@@ -77,6 +81,7 @@ impl Need {
         Self::Display,
         Self::Sound,
         Self::Postgresql,
+        Self::Slurm,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -95,6 +100,7 @@ impl Need {
             Self::Display => "display",
             Self::Sound => "sound",
             Self::Postgresql => "postgresql",
+            Self::Slurm => "slurm",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",

@@ -26,6 +26,7 @@ use crate::listener::RunListener;
 use crate::percentage::false_alarms;
 use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
+use crate::site_options::SiteOptions;
 use crate::terminal::{print_plan, stdout, table_options};
 use crate::values::{positive, seed, whole};
 
@@ -49,6 +50,7 @@ use crate::values::{positive, seed, whole};
     )
 }))]
 #[command(mut_arg("jobs", |arg| arg.conflicts_with("judged")))]
+#[command(mut_arg("on", |arg| arg.conflicts_with("judged")))]
 pub(crate) struct LabGateArguments {
     /// Experiment to measure under both kernels: a file, or the name of a shipped experiment
     #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
@@ -94,6 +96,8 @@ pub(crate) struct LabGateArguments {
     guest_limit: Option<Nanos>,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    site: SiteOptions,
     /// Judge this run of an earlier gate again, without measuring
     #[arg(long = "run", id = "judged", value_name = "RUN")]
     judged: Option<Address>,
@@ -155,6 +159,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             let guests = GuestSettings {
                 limit: arguments.guest_limit,
                 jobs: arguments.jobs.jobs(),
+                site: arguments.site.site()?,
                 ..GuestSettings::default()
             };
             if arguments.bisect {
