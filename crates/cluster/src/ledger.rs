@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_task_that_the_scheduler_has_again_or_that_finished_is_not_lost() {
-        let mut ledger = Ledger::new([0..1]);
+        let mut ledger = Ledger::new(std::iter::once(0..1));
         let (none, one) = (BTreeSet::new(), BTreeSet::from([0]));
         for _ in 0..10 {
             assert_eq!(ledger.after_look(&none, |_| false), Decision::default());

@@ -353,14 +353,17 @@ mod tests {
     #[test]
     fn one_failure_does_not_count_while_the_turn_can_be_measured_again() {
         let [first, second] = [found("n1", "a", true), found("n2", "b", true)];
-        let state = |results: &[Found], given_up| index(results, given_up).state(3);
+        let state = |results: &[&Found], given_up| {
+            let results: Vec<Found> = results.iter().map(|found| (*found).clone()).collect();
+            index(&results, given_up).state(3)
+        };
         assert_eq!(state(&[], None), TurnState::Waiting);
-        assert_eq!(state(&[first.clone()], None), TurnState::Waiting);
-        assert_eq!(state(&[first.clone()], Some("lost")), TurnState::Found(first.clone()));
+        assert_eq!(state(&[&first], None), TurnState::Waiting);
+        assert_eq!(state(&[&first], Some("lost")), TurnState::Found(first.clone()));
         assert_eq!(state(&[], Some("lost")), TurnState::Lost("lost".to_owned()));
         let finished = found("n3", "c", false);
-        let all = [first.clone(), finished.clone(), second.clone()];
-        assert_eq!(state(&all, None), TurnState::Found(finished));
-        assert_eq!(state(&[first, second.clone()], None), TurnState::Found(second));
+        let all = [&first, &finished, &second];
+        assert_eq!(state(&all, None), TurnState::Found(finished.clone()));
+        assert_eq!(state(&[&first, &second], None), TurnState::Found(second.clone()));
     }
 }
