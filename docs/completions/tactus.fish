@@ -143,6 +143,13 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l mips -d 'With 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l on -d 'With deterministic time: measure on the nodes of a cluster, with the same result as on this machine' -r -f -a "slurm\t'A job array of Slurm'
+kubernetes\t'An Indexed Job of Kubernetes, whose manifest is written'"
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l shared -d 'With --on: directory that this machine and all nodes see under the same path' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l turns-per-task -d 'With --on: number of turns of a task [default: as many as take about a minute]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l manifest -d 'With --on kubernetes: file for the manifest of the job, which you apply' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l pod-image -d 'With --on kubernetes: image of the containers; it needs QEMU' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l volume-claim -d 'With --on kubernetes: claim of the volume with the shared directory' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
@@ -428,10 +435,17 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
 different\t'Any difference, including shorter, earlier and fewer'"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l shared -d 'With --on: directory that this machine and all nodes see under the same path' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l turns-per-task -d 'With --on: number of turns of a task [default: as many as take about a minute]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l manifest -d 'With --on kubernetes: file for the manifest of the job, which you apply' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l pod-image -d 'With --on kubernetes: image of the containers; it needs QEMU' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l volume-claim -d 'With --on kubernetes: claim of the volume with the shared directory' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l on -d 'With deterministic time: measure on the nodes of a cluster, with the same result as on this machine' -r -f -a "slurm\t'A job array of Slurm'
+kubernetes\t'An Indexed Job of Kubernetes, whose manifest is written'"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -1038,25 +1052,26 @@ never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "causes" -d 'Record kernel events and explain late samples'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "pipeline" -d 'Run a pipeline with real processes'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "interrupted" -d 'Prepare the caches for the events of a task, which interrupt this process'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "load" -d 'Run the workers of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "load-worker" -d 'Run one worker of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "observer" -d 'Observe one playback of a player'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer reserved help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "causes" -d 'Record kernel events and explain late samples'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "pipeline" -d 'Run a pipeline with real processes'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "interrupted" -d 'Prepare the caches for the events of a task, which interrupt this process'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "relay" -d 'Send the packets of the net probe\'s senders'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "load" -d 'Run the workers of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "load-worker" -d 'Run one worker of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "observer" -d 'Observe one playback of a player'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "shard" -d 'Measure the turns of one task of a job on a cluster'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -1123,6 +1138,15 @@ never\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from observer" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -l job -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -l task -r
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -l node -r
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -l store -d 'Results database: a file, or postgresql://USER@HOST:PORT/DATABASE [default: TACTUS_STORE, or ~/.local/share/tactus/runs.sqlite]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from shard" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l parent -r
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from reserved" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
@@ -1142,6 +1166,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "observer" -d 'Observe one playback of a player'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "shard" -d 'Measure the turns of one task of a job on a cluster'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure costs model lab watch record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
@@ -1202,4 +1227,5 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Run one worker of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "observer" -d 'Observe one playback of a player'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "shard" -d 'Measure the turns of one task of a job on a cluster'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reserved" -d 'Execute a command as soon as it has its reserve'

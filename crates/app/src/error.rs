@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
+use tactus_cluster::ClusterError;
 use tactus_guests::GuestError;
 use tactus_judge::compare::Incomparable;
 use tactus_judge::kernels::NotAGate;
@@ -226,6 +227,17 @@ impl From<GuestError> for Error {
     fn from(error: GuestError) -> Self {
         let hint = error.hint();
         Self::new(ErrorKind::Unavailable, error).with_hint_if_any(hint)
+    }
+}
+
+impl From<ClusterError> for Error {
+    fn from(error: ClusterError) -> Self {
+        let kind = match &error {
+            ClusterError::Ended => ErrorKind::Interrupted,
+            _ => ErrorKind::Unavailable,
+        };
+        let hint = error.hint();
+        Self::new(kind, error).with_hint_if_any(hint)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use tactus_cluster::NoticeListener;
 use tactus_judge::gate::GateReport;
 use tactus_judge::kernels::{self as judged, Decision, GateOptions, KernelComparison};
 use tactus_lab::event::Event;
@@ -223,6 +224,10 @@ impl Listener for UpToFailure<'_> {
 
     fn building(&self) -> BuildListener {
         self.listener.building()
+    }
+
+    fn site(&self) -> NoticeListener {
+        self.listener.site()
     }
 }
 

@@ -44,6 +44,7 @@ pub mod recording;
 pub mod reproduce;
 pub mod reserve;
 pub mod runs;
+pub mod site;
 mod subject;
 pub mod tail;
 pub mod target;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use tactus_cluster::NoticeListener;
 use tactus_guests::{GuestError, Guests};
 use tactus_judge::verdict::{ChangedFact, other_machine};
 use tactus_lab::engine::Engine;
@@ -22,16 +23,17 @@ use tactus_model::kernel::Architecture;
 use tactus_model::result::Shortfall;
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
-use tactus_store::Store;
+use tactus_store::{Store, StoreError};
 use tactus_sys::memory;
 
 use crate::places::{BuildListener, facts};
+use crate::site::Site;
 use crate::{Error, ErrorKind, Places, Result, guest_program};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The settings of a plan's guests.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct GuestSettings {
     /// How time passes in guests; replaces the experiment's value.
     pub time: Option<GuestTime>,
@@ -42,6 +44,8 @@ pub struct GuestSettings {
     /// How many machines run at a time in deterministic time; by default one for each CPU, as far
     /// as memory allows.
     pub jobs: Option<usize>,
+    /// The cluster whose nodes measure instead of this machine.
+    pub site: Option<Site>,
 }
 
 /// Follows a run.
@@ -60,6 +64,11 @@ pub trait Listener {
 
     /// Returns a listener for kernel builds, which happen before the run begins.
     fn building(&self) -> BuildListener;
+
+    /// Returns a listener for the job of a cluster.
+    fn site(&self) -> NoticeListener {
+        Box::new(|_| ())
+    }
 }
 
 /// A run that was carried out, to its end or until it was stopped.
@@ -83,10 +92,11 @@ pub fn new_run(
     guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
+    guests.site.as_ref().map_or(Ok(()), |site| site.check(plan))?;
     let (targets, jobs) = targets(places, &plan.cells, guests, listener)?;
     let now = tactus_sys::clock::now::<Realtime>();
     let run = store.create_run(plan, &facts(), VERSION, now, places.command.as_deref())?;
-    carry_out(store, run, targets, jobs, listener)
+    carry_out(places, store, run, targets, jobs, guests, listener)
 }
 
 /// Measures the remaining turns of an interrupted run, and failed turns again.
@@ -102,8 +112,10 @@ pub fn continue_run(
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
     let run = unfinished(store, address.whole_run()?)?;
-    let (targets, jobs) = targets(places, &store.header(&run)?.plan.cells, guests, listener)?;
-    carry_out(store, run, targets, jobs, listener)
+    let plan = store.header(&run)?.plan;
+    guests.site.as_ref().map_or(Ok(()), |site| site.check(&plan))?;
+    let (targets, jobs) = targets(places, &plan.cells, guests, listener)?;
+    carry_out(places, store, run, targets, jobs, guests, listener)
 }
 
 /// Requires that a run is complete.
@@ -255,12 +267,18 @@ pub(crate) fn targets(
 
 /// Measures the remaining turns of a run.
 fn carry_out(
+    places: &Places,
     store: &mut Store,
     run: RunId,
     mut targets: Targets,
     jobs: usize,
+    settings: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
+    if let (Some(site), Some(guests)) = (&settings.site, &targets.guests) {
+        let status = site.carry_out(places, store, &run, guests, settings, listener)?;
+        return Ok(CarriedOut { run, status });
+    }
     let longest = store.header(&run)?.plan.cells.iter().map(Cell::length).max();
     // The target of the guests has its own limit for each machine, which ends first and gives a
     // better reason. A machine may have to wait for those of all turns that began before.
@@ -273,11 +291,16 @@ fn carry_out(
     engine.patience = engine.patience.saturating_add(guests.unwrap_or_default());
     engine.turns_at_a_time = jobs;
     listener.begins(&engine.stopper())?;
-    let status = engine.carry_out(&run, &mut |event| listener.on_event(&event)).map_err(|error| {
-        let hint = format!(
-            "the finished turns are kept; afterwards, continue with: tactus measure --continue {run}"
-        );
-        Error::from(error).with_hint(hint)
-    })?;
+    let status = engine
+        .carry_out(&run, &mut |event| listener.on_event(&event))
+        .map_err(|error| unkept(error, &run))?;
     Ok(CarriedOut { run, status })
+}
+
+/// The error of a store that failed during a run.
+pub(crate) fn unkept(error: StoreError, run: &RunId) -> Error {
+    let hint = format!(
+        "the finished turns are kept; afterwards, continue with: tactus measure --continue {run}"
+    );
+    Error::from(error).with_hint(hint)
 }

@@ -160,7 +160,7 @@ impl Command {
             Self::Delete(arguments) => delete::run(&arguments, places),
             Self::Serve(arguments) => serve::run(&arguments, places),
             Self::Completions(arguments) => completions::run(&arguments),
-            Self::Internal(arguments) => internal::run(&arguments),
+            Self::Internal(arguments) => internal::run(&arguments, places),
         }
     }
 }

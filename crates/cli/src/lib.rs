@@ -17,6 +17,7 @@ mod quietness;
 mod recorded_command;
 mod setting_options;
 mod signals;
+mod site_options;
 mod status;
 mod style;
 mod table_form_options;

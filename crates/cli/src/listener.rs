@@ -5,6 +5,7 @@ use std::io;
 use clap::Args;
 use tactus_app::BuildListener;
 use tactus_app::measure::Listener;
+use tactus_app::site::NoticeListener;
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
 use tactus_model::result::Shortfall;
@@ -90,5 +91,15 @@ impl Listener for RunListener {
         // Lines of JSON contain only the events of the run.
         let building = Building::new(false, self.quietness);
         Box::new(move |event| building.show(event))
+    }
+
+    fn site(&self) -> NoticeListener {
+        let show = self.progress.printer();
+        let quietness = self.quietness;
+        Box::new(move |notice| {
+            if notice.is_warning() || !quietness.is_quiet() {
+                show(&notice.to_string());
+            }
+        })
     }
 }

@@ -183,6 +183,12 @@ impl Progress {
         }
     }
 
+    /// Prints lines beside the bar, from any thread.
+    pub(crate) fn printer(&self) -> impl Fn(&str) + Send + Sync + use<> {
+        let bar = self.bar.clone();
+        move |text| bar.suspend(|| say!("{text}"))
+    }
+
     fn line(&self, text: &str) {
         self.bar.suspend(|| say!("{text}"));
     }

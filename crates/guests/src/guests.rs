@@ -147,6 +147,23 @@ impl Platform {
     }
 }
 
+/// What measures the cells of a kernel: equal parts give equal bytes in deterministic time.
+#[derive(Clone, Copy, Debug)]
+pub struct GuestParts<'a> {
+    /// The name of the kernel.
+    pub source: &'a KernelSource,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// The program in the guest.
+    pub program: &'a [u8],
+    /// Its digest.
+    pub program_sha256: &'a str,
+    /// The digest of the guest's files.
+    pub archive_sha256: &'a str,
+    /// The version that the emulator reports.
+    pub emulator: &'a str,
+}
+
 /// The default number of machines that verify each other.
 const PROOFS: usize = 2;
 
@@ -221,6 +238,21 @@ impl Guests {
     /// What the guests lack on this host, known before the first of them boots.
     pub fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
         self.kernels.values().filter_map(|bootable| bootable.shortfall.as_ref())
+    }
+
+    /// What measures the cells of each kernel.
+    pub fn parts(&self) -> impl Iterator<Item = GuestParts<'_>> {
+        self.kernels.iter().filter_map(|(source, bootable)| {
+            let platform = self.platforms.get(&bootable.kernel.architecture)?;
+            Some(GuestParts {
+                source,
+                kernel: &bootable.kernel,
+                program: &platform.program.bytes,
+                program_sha256: &platform.program_sha256,
+                archive_sha256: &bootable.archive_sha256,
+                emulator: &platform.emulator.version,
+            })
+        })
     }
 
     /// How long a guest may take on the host to measure a cell of this length. By default, that
@@ -384,7 +416,7 @@ const QUEUE: usize = 4;
 /// The maximum size of the output of one machine with `cpus` CPUs, in bytes. A task sends the
 /// samples of both windows, at most 28 bytes each in base64, and its result. The recording is
 /// sent in base64; everything else is smaller than one message.
-fn output_limit(cell: &Cell, cpus: usize) -> u64 {
+pub fn output_limit(cell: &Cell, cpus: usize) -> u64 {
     let cpus = match &cell.policy.cpus {
         CpuChoice::All => cpus,
         CpuChoice::These(list) => list.len(),

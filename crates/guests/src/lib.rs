@@ -31,7 +31,7 @@ use tactus_kernels::KernelError;
 use tactus_model::kernel::Architecture;
 
 pub use emulator::Emulator;
-pub use guests::{BootedGuests, GuestPlaces, Guests};
+pub use guests::{BootedGuests, GuestParts, GuestPlaces, Guests, output_limit};
 pub use kvm::KvmTrials;
 pub use program::{GuestProgram, ProgramProgress, ProgramSource, STATIC_TARGET, static_target};
 pub use transcript::prove;

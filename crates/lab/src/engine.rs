@@ -86,6 +86,12 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Stops by `stopper`, which may have been used already.
+    #[must_use]
+    pub fn with_stopper(self, stopper: Stopper) -> Self {
+        Self { stopper, ..self }
+    }
+
     /// Returns a handle that stops the run from another thread.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
@@ -246,8 +252,7 @@ impl<'a> Engine<'a> {
     /// Begins to measure one cell once.
     fn begin<'p>(&mut self, plan: &'p Plan, turn: Turn) -> Begun<'p> {
         let cell = &plan.cells[turn.cell];
-        let (seed, boot_seed) = (seed_of(plan, turn), boot_seed_of(plan, turn.round));
-        let request = CellRequest { turn, cell: cell.clone(), seed, boot_seed };
+        let request = request(plan, turn);
         let (inbox, signals) = Inbox::new();
         let watching = self.stopper.watch(inbox.clone());
         let measuring = self.target.begin(&request, inbox);
@@ -279,6 +284,15 @@ fn follow<'scope>(scope: &'scope Scope<'scope, '_>, begun: Begun<'scope>) -> Rec
         let _ = sender.send(Step::Outcome(Box::new(outcome)));
     });
     steps
+}
+
+/// What a turn measures, with its seeds: the same on any machine.
+///
+/// # Panics
+/// The plan has no such cell.
+pub fn request(plan: &Plan, turn: Turn) -> CellRequest {
+    let (seed, boot_seed) = (seed_of(plan, turn), boot_seed_of(plan, turn.round));
+    CellRequest { turn, cell: plan.cells[turn.cell].clone(), seed, boot_seed }
 }
 
 /// The seed of a turn: determined by the plan's seed, the round, and the cell itself.

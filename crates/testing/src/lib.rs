@@ -24,9 +24,11 @@
 
 mod postgresql;
 mod sleeper;
+mod slurm;
 
 pub use postgresql::PostgresqlServer;
 pub use sleeper::Sleeper;
+pub use slurm::{SlurmCluster, files_below, wait_until};
 
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;
@@ -56,7 +58,9 @@ pub enum Need {
     Postgresql,
     /// A Prometheus that a test can start.
     Prometheus,
-    /// The tools for building kernels, Python packages (`perfetto`, `python-osc`, `pylsl`), and
+    /// The daemons and clients of Slurm, and root.
+    Slurm,
+    /// The tools for building kernels, Python packages (`perfetto`, `kubernetes-validate`, …), and
     /// programs of others that few machines have, such as SuperCollider.
     Tools,
     /// The results of `cargo xtask dist`, in the folder that `TACTUS_DIST` names.
@@ -69,7 +73,7 @@ pub enum Need {
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
@@ -80,6 +84,7 @@ impl Need {
         Self::Sound,
         Self::Postgresql,
         Self::Prometheus,
+        Self::Slurm,
         Self::Tools,
         Self::Dist,
         Self::Plants,
@@ -99,6 +104,7 @@ impl Need {
             Self::Sound => "sound",
             Self::Postgresql => "postgresql",
             Self::Prometheus => "prometheus",
+            Self::Slurm => "slurm",
             Self::Tools => "tools",
             Self::Dist => "dist",
             Self::Plants => "plants",

@@ -1,10 +1,15 @@
 //! `tactus internal`: the processes that tactus starts itself.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Subcommand};
+use tactus_app::Places;
 
 use crate::error::{CommandError, CommandResult};
+use crate::signals::on_interrupt;
 
 /// Run one of the processes that tactus starts itself.
 #[derive(Args)]
@@ -37,6 +42,15 @@ enum Role {
     Guardian,
     /// Observe one playback of a player
     Observer,
+    /// Measure the turns of one task of a job on a cluster
+    Shard {
+        #[arg(long)]
+        job: PathBuf,
+        #[arg(long)]
+        task: usize,
+        #[arg(long)]
+        node: String,
+    },
     /// Execute a command as soon as it has its reserve
     Reserved {
         #[arg(long)]
@@ -61,12 +75,13 @@ impl InternalArguments {
             | Role::LoadWorker
             | Role::Guardian
             | Role::Observer
+            | Role::Shard { .. }
             | Role::Reserved { .. } => false,
         }
     }
 }
 
-pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
+pub(crate) fn run(arguments: &InternalArguments, places: &Places) -> CommandResult {
     match &arguments.role {
         Role::Cell => tactus_cell::main().map_err(CommandError::internal),
         Role::Pipeline => tactus_cell::pipeline_main().map_err(CommandError::internal),
@@ -79,6 +94,12 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
         Role::Guardian => tactus_settings::guardian_main().map_err(CommandError::internal),
         Role::Observer => tactus_observer::observer_main().map_err(CommandError::internal),
+        Role::Shard { job, task, node } => {
+            let stop = Arc::new(AtomicBool::new(false));
+            let requested = Arc::clone(&stop);
+            on_interrupt(move |_| requested.store(true, Ordering::SeqCst))?;
+            Ok(tactus_app::site::run_task(places, job, *task, node, &stop)?)
+        }
         Role::Reserved { parent, lock_memory, command } => {
             Ok(tactus_app::reserve::become_command(*parent, command, *lock_memory)?)
         }

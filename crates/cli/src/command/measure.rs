@@ -25,6 +25,7 @@ use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
+use crate::site_options::SiteOptions;
 use crate::table_form_options::TableFormOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
 use crate::values::{positive, seed, whole};
@@ -42,7 +43,8 @@ use crate::values::{positive, seed, whole};
 /// With --kernel, it measures in guest kernels, which QEMU boots (docs/lab.md); their figures depend on
 /// the host. With --exact, guests run in deterministic (instruction-counted) time: the host has no effect,
 /// two separately booted machines measure each cell, and a result is kept only if both sent the same
-/// bytes. Deterministic time does not show caches, several CPUs, or the speed of devices.
+/// bytes. Deterministic time does not show caches, several CPUs, or the speed of devices. With --on, the
+/// nodes of a cluster measure such turns, with the same result (docs/fleet.md).
 ///
 /// Examples: tactus measure;
 /// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3;
@@ -56,6 +58,8 @@ pub(crate) struct MeasureArguments {
     settings: SettingOptions,
     #[command(flatten)]
     guests: GuestOptions,
+    #[command(flatten)]
+    site: SiteOptions,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
     #[arg(short, long, value_name = "N", conflicts_with = "continued",
         value_parser = whole(1..=Plan::MAX_ROUNDS))]
@@ -129,7 +133,8 @@ enum Conclusion<'a> {
 
 pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
     arguments.page.as_deref().map_or(Ok(()), files::check)?;
-    let guests = arguments.guests.settings()?;
+    let site = arguments.site.site()?;
+    let guests = GuestSettings { site, ..arguments.guests.settings()? };
     let verdict_follows = !arguments.json && arguments.table.form().is_none();
     let mut listener =
         RunListener::new(arguments.json, arguments.quietness).before_verdict(verdict_follows);

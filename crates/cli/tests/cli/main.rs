@@ -9,6 +9,7 @@ mod documents;
 mod doors;
 mod ended;
 mod explain;
+mod fleet;
 mod flight;
 mod full_disk;
 mod gallery;

@@ -27,6 +27,7 @@ use crate::listener::RunListener;
 use crate::percentage::false_alarms;
 use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
+use crate::site_options::SiteOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
 use crate::values::{kernel, positive, seed, whole};
 
@@ -50,6 +51,7 @@ use crate::values::{kernel, positive, seed, whole};
     )
 }))]
 #[command(mut_arg("jobs", |arg| arg.conflicts_with("judged")))]
+#[command(mut_arg("on", |arg| arg.conflicts_with("judged")))]
 pub(crate) struct LabGateArguments {
     /// Experiment to measure under both kernels: a file, or the name of a shipped experiment
     #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
@@ -96,6 +98,8 @@ pub(crate) struct LabGateArguments {
     guest_limit: Option<Nanos>,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    site: SiteOptions,
     /// Judge this run of an earlier gate again, without measuring
     #[arg(long = "run", id = "judged", value_name = "RUN")]
     judged: Option<Address>,
@@ -161,6 +165,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
                 guests: GuestSettings {
                     limit: arguments.guest_limit,
                     jobs: arguments.jobs.jobs(),
+                    site: arguments.site.site()?,
                     ..GuestSettings::default()
                 },
                 interrupted: None,

@@ -1,0 +1,258 @@
+//! Turns on the nodes of a cluster: a real Slurm, and the manifest for Kubernetes.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tactus_testing::{Need, SlurmCluster, files_below, require, skip, wait_until};
+
+use crate::support::Tactus;
+
+/// A plan of three short turns on this kernel.
+fn plan<'a>(kernel: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec!["measure", "--kernel", kernel, "--exact"];
+    let loads = ["--load", "idle", "--load", "syscall", "--load", "timer:1"];
+    arguments.extend(loads);
+    arguments.extend(["--rounds", "1", "--traced", "0s"]);
+    arguments.extend([
+        "--policy",
+        "fifo:80",
+        "--duration",
+        "50ms",
+        "--warmup",
+        "10ms",
+        "--no-page",
+    ]);
+    arguments.extend(more);
+    arguments
+}
+
+/// A kernel that boots quickly, if it was fetched.
+fn kernel(tactus: &Tactus) -> Option<String> {
+    let known = tactus.succeed(&["lab", "kernels"]);
+    let mut words = known.split_whitespace();
+    let kernel = words.find(|word| word.starts_with("debian-cloud@")).map(str::to_owned);
+    if kernel.is_none() {
+        skip(Need::Guest, "no kernel; tactus lab kernels debian-cloud fetches one");
+    }
+    kernel
+}
+
+/// A command that runs, and the lines that it has written to standard error.
+struct Running {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (out, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&lines));
+        thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                kept.lock().unwrap().push(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn said(&self) -> String {
+        self.lines.lock().unwrap().join("\n")
+    }
+
+    fn says(&self, text: &str) -> bool {
+        self.said().contains(text)
+    }
+
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        let began = Instant::now();
+        while !self.says(text) {
+            assert!(began.elapsed() < Duration::from_secs(60), "no {text}: {}", self.said());
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn end(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed.
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// The exported bytes of the last run: its plan, results and failures. The rest describes the sitting:
+/// when and on which machine it was.
+fn exported(tactus: &Tactus) -> [String; 3] {
+    let file = tactus.folder().join("run.json");
+    tactus.succeed(&["export", "last", "--output", &file.display().to_string()]);
+    let run: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    fs::remove_file(file).unwrap();
+    assert_eq!(run["results"].as_array().map(Vec::len), Some(3), "{run:.1000}");
+    [&run["header"]["plan"], &run["results"], &run["failures"]].map(Value::to_string)
+}
+
+/// The command with a plan on the cluster, one turn a task.
+fn on_slurm(tactus: &Tactus, cluster: &SlurmCluster, kernel: &str, seed: &str) -> Command {
+    let shared = cluster.shared().display().to_string();
+    let site = ["--seed", seed, "--on", "slurm", "--shared", &shared, "--turns-per-task", "1"];
+    let mut command = tactus.command(&plan(kernel, &site));
+    command.env("SLURM_CONF", cluster.configuration());
+    command
+}
+
+/// The result files of the only job.
+fn result_files(cluster: &SlurmCluster) -> Vec<PathBuf> {
+    let mut files = files_below(&cluster.shared());
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "turn"));
+    files
+}
+
+fn require_nothing_left(tactus: &Tactus, cluster: &SlurmCluster) {
+    assert_eq!(cluster.client("squeue", &["--noheader", "--states=PENDING,RUNNING"]), "");
+    assert_eq!(fs::read_dir(cluster.shared()).unwrap().count(), 0);
+    tactus.require_nothing_left();
+}
+
+#[test]
+fn needs_slurm_a_run_on_three_nodes_equals_that_of_one_machine_although_a_node_is_lost() {
+    let Some(cluster) = require(Need::Slurm, SlurmCluster::start()) else { return };
+    let (here, there) = (Tactus::new(), Tactus::new());
+    let Some(kernel) = kernel(&here) else { return };
+
+    // A held job shows its reason, and how it goes on. A node is lost in the middle.
+    let partition = |state| cluster.client("scontrol", &["update", "PartitionName=all", state]);
+    partition("State=DOWN");
+    let mut running = Running::start(&mut on_slurm(&there, &cluster, &kernel, "7"));
+    running.wait_for("PartitionDown");
+    let job = cluster.client("squeue", &["--noheader", "--format=%F"]);
+    let job = job.lines().next().unwrap();
+    cluster.client("scontrol", &["hold", job]);
+    running.wait_for("3 wait (JobHeld");
+    running.wait_for(&format!("fix: scontrol release {job}"));
+    cluster.client("scontrol", &["release", job]);
+    partition("State=UP");
+    wait_until("no guest on n2", || cluster.tasks_of("n2").len() > 1);
+    cluster.lose("n2");
+    wait_until("no result", || !result_files(&cluster).is_empty());
+    let stolen = fs::read(&result_files(&cluster)[0]).unwrap();
+    let code = running.end();
+    assert_eq!(code, Some(0), "{}\n{}", running.said(), cluster.logs());
+    require_nothing_left(&there, &cluster);
+
+    here.succeed(&plan(&kernel, &["--seed", "7"]));
+    assert_eq!(exported(&here), exported(&there));
+
+    // A result of that job is refused in another, and an interrupt leaves nothing.
+    let mut running = Running::start(&mut on_slurm(&there, &cluster, &kernel, "8"));
+    wait_until("no guest", || ["n1", "n3"].iter().any(|node| cluster.tasks_of(node).len() > 1));
+    let jobs: Vec<_> = fs::read_dir(cluster.shared()).unwrap().flatten().collect();
+    fs::write(jobs[0].path().join("results/0.n2.1-1.turn"), stolen).unwrap();
+    running.wait_for("belongs to another plan");
+    interrupt(&running.child);
+    assert_eq!(running.end(), Some(130), "{}", running.said());
+    require_nothing_left(&there, &cluster);
+    let guests = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    let mut guests = guests.filter(|entry| {
+        entry.file_name().to_string_lossy().starts_with("tactus-guest-")
+            && fs::read_link(entry.path().join("kernel"))
+                .is_ok_and(|kernel| kernel.starts_with(cluster.shared()))
+    });
+    assert!(guests.next().is_none());
+}
+
+/// Interrupts a child as a terminal does.
+fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn wrong_options_of_clusters_are_explained() {
+    let tactus = Tactus::new();
+    let kernel = ["--kernel", "debian-cloud", "--exact"];
+    let folder = tactus.folder().display().to_string();
+    let cases: [(&[&str], &str); 8] = [
+        (&["--on", "slrum"], "did you mean `slurm`?"),
+        (&["--on", "slurm"], "`--on` needs `--shared DIR`"),
+        (&["--on", "slurm", "--shared", "/no/such"], "/no/such does not exist"),
+        (&["--on", "slurm", "--shared", &folder, "--until", "p99:5%"], "use --rounds"),
+        (&["--on", "slurm", "--shared", &folder, "--pod-image", "x"], "`--on kubernetes` only"),
+        (&["--on", "kubernetes", "--shared", &folder], "`--on` needs `--manifest FILE`"),
+        (&["--shared", &folder], "--on"),
+        (&["--turns-per-task", "0"], "not a whole number from 1"),
+    ];
+    for (site, expected) in cases {
+        let error = tactus.fail(2, &[&["measure"], &kernel[..], site].concat());
+        assert!(error.contains(expected), "{site:?}: {error}");
+    }
+    let error = tactus.fail(2, &["measure", "--on", "slurm", "--shared", &folder]);
+    assert!(error.contains("in deterministic time only"), "{error}");
+}
+
+/// Validates a manifest by the schema that Kubernetes publishes, as the package
+/// `kubernetes-validate` has it.
+fn validate(manifest: &Path) -> Result<(), String> {
+    let version = Command::new("kubernetes-validate").arg("--version").output();
+    let module = Command::new("python3").args(["-c", "import kubernetes_validate"]).output();
+    if version.is_err() || !module.is_ok_and(|module| module.status.success()) {
+        return Err("the Python package kubernetes-validate is not installed".to_owned());
+    }
+    let output = Command::new("kubernetes-validate").arg("--strict").arg(manifest).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let said =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(output.status.success(), "{said:?}");
+    Ok(())
+}
+
+#[test]
+fn the_manifest_for_kubernetes_is_valid_by_its_published_schema() {
+    let tactus = Tactus::new();
+    let Some(kernel) = kernel(&tactus) else { return };
+    let (shared, manifest) = (tactus.folder().join("shared"), tactus.folder().join("job.json"));
+    fs::create_dir(&shared).unwrap();
+    let [shared, file] = [&shared, &manifest].map(|path| path.display().to_string());
+    let site = ["--on", "kubernetes", "--shared", &shared, "--manifest", &file];
+    let image = ["--pod-image", "registry.example/qemu:9", "--volume-claim", "measurements"];
+    let arguments = plan(&kernel, &[&site[..], &image].concat());
+    let mut running = Running::start(&mut tactus.command(&arguments));
+    wait_until("no manifest", || {
+        running.says("kubectl apply") || running.child.try_wait().unwrap().is_some()
+    });
+    if running.says("is not installed") || running.says("cannot find the program") {
+        return skip(Need::Guest, running.said());
+    }
+    let text =
+        fs::read_to_string(&manifest).unwrap_or_else(|error| panic!("{error}: {}", running.said()));
+    let job: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (job["kind"].as_str(), job["spec"]["completionMode"].as_str()),
+        (Some("Job"), Some("Indexed"))
+    );
+    let script = job["spec"]["template"]["spec"]["containers"][0]["command"][1].as_str().unwrap();
+    assert!(Path::new(script).is_file(), "{script}");
+
+    // The pods of a cluster run this script, with the number of their task.
+    let pod = Command::new("sh").arg(script).env("JOB_COMPLETION_INDEX", "99").output().unwrap();
+    let said = String::from_utf8_lossy(&pod.stderr).into_owned();
+    assert!(said.contains("it has no task 99"), "{said}");
+    interrupt(&running.child);
+    assert_eq!(running.end(), Some(130), "{}", running.said());
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
+    tactus.require_nothing_left();
+    require(Need::Tools, validate(&manifest));
+}

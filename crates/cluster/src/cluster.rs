@@ -1,0 +1,246 @@
+//! A job as a target: the engine receives each turn's messages from its result file.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use tactus_guests::Guests;
+use tactus_lab::target::{Inbox, Measuring, Target};
+use tactus_model::experiment::{Plan, Turn};
+use tactus_model::message::{CellRequest, Message};
+use tactus_wire::Input;
+
+use crate::directory::{CONSOLES, JobDirectory, stale};
+use crate::error::of_file;
+use crate::job::JobSettings;
+use crate::kubernetes::{Kubernetes, KubernetesSettings};
+use crate::notice::{Notice, NoticeListener};
+use crate::result_file::read;
+use crate::scheduler::Scheduler;
+use crate::slurm::Slurm;
+use crate::watcher::{Shared, TurnState, Watcher};
+use crate::{ClusterError, Job, parts};
+
+/// The maximum size of a console that is kept, in bytes.
+const CONSOLE_LIMIT: u64 = 16 << 20;
+
+/// Where and how a job runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The directory that all nodes see.
+    pub shared: PathBuf,
+    /// The manifest for Kubernetes; without it, the job is for Slurm.
+    pub kubernetes: Option<KubernetesSettings>,
+    /// How turns are measured.
+    pub job: JobSettings,
+    /// The program `tactus`, which tasks execute.
+    pub executable: PathBuf,
+    /// The directories of programs, in the form of `PATH`.
+    pub search_path: std::ffi::OsString,
+    /// The directory for the consoles of failed guests.
+    pub consoles: PathBuf,
+}
+
+/// A submitted job. Dropping it cancels what has not ended, and removes its directory.
+#[derive(Debug)]
+pub struct Cluster {
+    job: Arc<Job>,
+    digest: String,
+    indexes: HashMap<Turn, usize>,
+    shared: Arc<Shared>,
+    watcher: Option<JoinHandle<()>>,
+    consoles: PathBuf,
+    // After the watcher has ended.
+    directory: Arc<JobDirectory>,
+}
+
+impl Cluster {
+    /// Submits `turns` of `plan`; `guests` are those of all its cells.
+    ///
+    /// # Errors
+    /// The shared directory cannot be written, or the scheduler refuses the job.
+    pub fn submit(
+        plan: Plan,
+        turns: Vec<Turn>,
+        guests: &Guests,
+        settings: &Settings,
+        listener: NoticeListener,
+    ) -> Result<Self, ClusterError> {
+        let shared =
+            fs::canonicalize(&settings.shared).map_err(of_file("open", &settings.shared))?;
+        remove_stale(&shared, settings);
+        let directory = JobDirectory::create(&shared)?;
+        let cpus = settings.job.jobs;
+        let mut scheduler: Box<dyn Scheduler> = match &settings.kubernetes {
+            Some(kubernetes) => {
+                let kubernetes = kubernetes.clone();
+                Box::new(Kubernetes::new(kubernetes, &shared, directory.path(), cpus))
+            }
+            None => Box::new(Slurm::new(&settings.search_path, directory.path(), cpus)?),
+        };
+        let job = Job::new(plan, turns, &settings.job, parts::of(guests));
+        let digest = directory.write(&job, guests, &settings.executable)?;
+        let tasks: Vec<usize> = (0..job.tasks.len()).collect();
+        scheduler.submit(&tasks)?;
+        listener(&Notice::Submitted {
+            job: scheduler.job(),
+            tasks: tasks.len(),
+            turns: job.turns.len(),
+        });
+        if let Some(kubernetes) = &settings.kubernetes {
+            listener(&Notice::Manifest { file: kubernetes.manifest.display().to_string() });
+        }
+        let indexes = job.turns.iter().enumerate().map(|(index, turn)| (*turn, index)).collect();
+        let (job, state) = (Arc::new(job), Arc::new(Shared::default()));
+        let watcher = Watcher {
+            job: Arc::clone(&job),
+            digest: digest.clone(),
+            directory: directory.path().to_owned(),
+            scheduler,
+            listener,
+            shared: Arc::clone(&state),
+        };
+        Ok(Self {
+            job,
+            digest,
+            indexes,
+            shared: state,
+            watcher: Some(thread::spawn(move || watcher.watch())),
+            consoles: settings.consoles.clone(),
+            directory: Arc::new(directory),
+        })
+    }
+
+    /// Cancels what has not ended, and waits for it.
+    ///
+    /// # Errors
+    /// Two nodes measured a turn with different results, after one of them was merged.
+    pub fn finish(mut self) -> Result<(), String> {
+        self.end();
+        let conflict = self.shared.index().conflict();
+        conflict.map_or(Ok(()), |(turn, reason)| {
+            let Turn { round, cell } = self.job.turns[turn];
+            Err(format!("round {}, cell {cell}: {reason}", round + 1))
+        })
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        if let Some(watcher) = self.watcher.take() {
+            // It fails only by a panic, which has been printed.
+            let _ = watcher.join();
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Cancels and removes the jobs of killed processes.
+fn remove_stale(shared: &Path, settings: &Settings) {
+    for (directory, _lock) in stale(shared) {
+        // A job that cannot be cancelled now ends by itself: its tasks find no directory.
+        if let Ok(mut slurm) = Slurm::new(&settings.search_path, &directory, 1)
+            && settings.kubernetes.is_none()
+        {
+            let _ = slurm.cancel();
+        }
+        let _ = fs::remove_dir_all(&directory);
+    }
+}
+
+impl Target for Cluster {
+    fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+        let planned = self.indexes.get(&request.turn).copied();
+        let turn = planned.filter(|turn| self.job.request(*turn).as_ref() == Some(request));
+        let turn = turn.ok_or_else(|| io::Error::other("the turn is not in the submitted job"))?;
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let waiting = Waiting {
+            job: Arc::clone(&self.job),
+            digest: self.digest.clone(),
+            shared: Arc::clone(&self.shared),
+            directory: Arc::clone(&self.directory),
+            consoles: self.consoles.clone(),
+            turn,
+            is_ended: Arc::clone(&is_ended),
+        };
+        let thread = thread::spawn(move || waiting.pass(&inbox));
+        Ok(Box::new(Turning { is_ended, shared: Arc::clone(&self.shared), thread }))
+    }
+}
+
+/// A turn whose result the engine waits for.
+struct Turning {
+    is_ended: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+impl Measuring for Turning {
+    fn end(self: Box<Self>) -> String {
+        self.is_ended.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        // It fails only by a panic, which has been printed.
+        let _ = self.thread.join();
+        "its result file ended".to_owned()
+    }
+}
+
+/// Waits for a result file, and passes its messages on.
+struct Waiting {
+    job: Arc<Job>,
+    digest: String,
+    shared: Arc<Shared>,
+    directory: Arc<JobDirectory>,
+    consoles: PathBuf,
+    turn: usize,
+    is_ended: Arc<AtomicBool>,
+}
+
+impl Waiting {
+    fn pass(self, inbox: &Inbox) {
+        let failed = |reason| vec![Message::Failed { reason, hint: None }];
+        let messages = match self.shared.wait(self.turn, &self.is_ended) {
+            None | Some(TurnState::Waiting) => return,
+            Some(TurnState::Lost(reason)) => failed(reason),
+            Some(TurnState::Found(found)) => {
+                match read(&found.path, &self.job, &self.digest, self.turn) {
+                    Ok(checked) if checked.digest == found.digest => checked.messages,
+                    Ok(_) => failed("its result file was altered".to_owned()),
+                    Err(reason) => failed(format!("its result file was altered: {reason}")),
+                }
+            }
+        };
+        for message in messages {
+            if !inbox.put(Input::Message(self.with_kept_console(message))) {
+                return;
+            }
+        }
+        inbox.put(Input::Closed);
+    }
+
+    /// Keeps the console that the hint of a failure names, since the shared directory is removed.
+    fn with_kept_console(&self, message: Message) -> Message {
+        let Message::Failed { reason, hint: Some(hint) } = message else { return message };
+        let from = self.directory.path().join(CONSOLES);
+        // A console that cannot be kept is still named; the failure has its last line.
+        let _ = fs::create_dir_all(&self.consoles);
+        for entry in fs::read_dir(&from).into_iter().flatten().flatten() {
+            let is_small =
+                entry.metadata().is_ok_and(|there| there.is_file() && there.len() <= CONSOLE_LIMIT);
+            if is_small && hint.contains(&*entry.file_name().to_string_lossy()) {
+                let _ = fs::copy(entry.path(), self.consoles.join(entry.file_name()));
+            }
+        }
+        let [from, to] = [&from, &self.consoles].map(|path| path.display().to_string());
+        Message::Failed { reason, hint: Some(hint.replace(&from, &to)) }
+    }
+}

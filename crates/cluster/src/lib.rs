@@ -1,0 +1,40 @@
+//! The turns of a plan as a job of a cluster that a site already runs: Slurm or Kubernetes.
+//!
+//! Turns in deterministic time are independent of each other and of their host, so any node may
+//! measure any of them. [`Cluster`] writes a [`Job`] into a directory that all nodes see, submits
+//! it, and is a [target](tactus_lab::target::Target): the engine receives each turn's messages from a
+//! result file, with the checks of any measuring process. [`task::run`] is the other side: it
+//! measures the turns of one task on a node.
+//!
+//! ```text
+//! submitting process                     shared directory           node
+//! Cluster ── job, kernels, programs ──────────► job ────────────► task::run ──► guests
+//!    │ ▲                                                              │
+//!    │ └── checked: plan, turn, digests, limits ◄── result files ◄────┘ complete or absent
+//!    └──► scheduler: submit, look, cancel
+//! ```
+//!
+//! [`ledger`] decides without I/O which tasks are lost; [`scheduler`] names what a site's engine must
+//! do, and [`slurm`] and [`kubernetes`] do it.
+#![forbid(unsafe_code)]
+
+mod cluster;
+mod directory;
+mod error;
+mod floats;
+pub mod job;
+pub mod kubernetes;
+pub mod ledger;
+mod notice;
+mod parts;
+mod program;
+mod result_file;
+pub mod scheduler;
+pub mod slurm;
+pub mod task;
+mod watcher;
+
+pub use cluster::{Cluster, Settings};
+pub use error::ClusterError;
+pub use job::Job;
+pub use notice::{Notice, NoticeListener};

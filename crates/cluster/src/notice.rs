@@ -1,0 +1,111 @@
+//! What a person learns of a job while it runs.
+
+use std::fmt;
+
+/// News of a job on a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The job is submitted.
+    Submitted {
+        /// The job in the scheduler's words, e.g. `slurm job 12`.
+        job: String,
+        /// The number of its tasks.
+        tasks: usize,
+        /// The number of its turns.
+        turns: usize,
+    },
+    /// A manifest is written, which a person applies.
+    Manifest {
+        /// Its file.
+        file: String,
+    },
+    /// The tasks of the job changed their states.
+    State {
+        /// The job.
+        job: String,
+        /// The number of running tasks, and their nodes.
+        running: String,
+        /// The waiting tasks with the scheduler's reasons.
+        waiting: String,
+        /// The command that releases a held job.
+        fix: Option<String>,
+    },
+    /// The scheduler does not answer.
+    Silent {
+        /// What its program printed.
+        said: String,
+    },
+    /// Tasks ended without results and are submitted again.
+    Again {
+        /// The number of tasks.
+        tasks: usize,
+        /// The job of the new tasks.
+        job: String,
+        /// The last line of a task's log, if it has one.
+        last: Option<String>,
+    },
+    /// A result file is not accepted.
+    Refused {
+        /// Its name.
+        file: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The job is cancelled, but some of its tasks have not ended yet.
+    StillEnding {
+        /// The job.
+        job: String,
+    },
+}
+
+/// Receives the news of a job, from the thread that watches it.
+pub type NoticeListener = Box<dyn Fn(&Notice) + Send + Sync>;
+
+impl Notice {
+    /// Whether it is shown in any case: something is wrong, or a person has to act.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Self::Submitted { .. } | Self::State { fix: None, .. } => false,
+            Self::Manifest { .. }
+            | Self::State { fix: Some(_), .. }
+            | Self::Silent { .. }
+            | Self::Again { .. }
+            | Self::Refused { .. }
+            | Self::StillEnding { .. } => true,
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Submitted { job, tasks, turns } => {
+                write!(f, "{job}: submitted; tasks: {tasks}, turns: {turns}")
+            }
+            Self::Manifest { file } => write!(
+                f,
+                "start the job: kubectl apply -f {file}; afterwards, remove it: kubectl delete -f {file}"
+            ),
+            Self::State { job, running, waiting, fix } => {
+                let states = [running, waiting].map(String::as_str);
+                let states: Vec<&str> =
+                    states.into_iter().filter(|state| !state.is_empty()).collect();
+                write!(f, "{job}: {}", states.join("; "))?;
+                fix.as_ref().map_or(Ok(()), |fix| write!(f, "\n  fix: {fix}"))
+            }
+            Self::Silent { said } => {
+                write!(f, "warning: the scheduler does not answer: {said}. Waiting for results")
+            }
+            Self::Again { tasks, job, last } => {
+                write!(f, "warning: tasks that ended without a result: {tasks}; again as {job}")?;
+                last.as_ref().map_or(Ok(()), |last| write!(f, "\n  last line of a log: {last}"))
+            }
+            Self::Refused { file, reason } => {
+                write!(f, "warning: the result {file} is refused: {reason}")
+            }
+            Self::StillEnding { job } => {
+                write!(f, "warning: {job} is cancelled, but tasks of it have not ended yet")
+            }
+        }
+    }
+}

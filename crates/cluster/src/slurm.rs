@@ -1,0 +1,171 @@
+//! Slurm: a job array, by the programs `sbatch`, `squeue` and `scancel`.
+//!
+//! A person's own choices, such as a partition or an account, come from the variables of sbatch(1),
+//! e.g. `SBATCH_PARTITION`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use tactus_model::format::printable;
+
+use crate::ClusterError;
+use crate::directory::{LOGS, SCRIPT, TASKS_LOG};
+use crate::program::{find, run};
+use crate::scheduler::{Ending, Look, Scheduler, ranges};
+
+/// The most characters of a reason or a name that are kept.
+const WORD: usize = 200;
+
+/// A job array of Slurm.
+#[derive(Debug)]
+pub struct Slurm {
+    sbatch: PathBuf,
+    squeue: PathBuf,
+    scancel: PathBuf,
+    /// The job's directory.
+    directory: PathBuf,
+    /// The name of the job, which no other job has.
+    name: String,
+    cpus: usize,
+    /// The numbers of its arrays: the first, and those with lost tasks.
+    arrays: Vec<String>,
+}
+
+impl Slurm {
+    /// Finds the programs of Slurm for a job in `directory`, whose tasks get `cpus` CPUs each.
+    ///
+    /// # Errors
+    /// They are not installed.
+    pub fn new(search_path: &OsStr, directory: &Path, cpus: usize) -> Result<Self, ClusterError> {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self {
+            sbatch: find(search_path, "sbatch")?,
+            squeue: find(search_path, "squeue")?,
+            scancel: find(search_path, "scancel")?,
+            directory: directory.to_owned(),
+            name,
+            cpus,
+            arrays: Vec::new(),
+        })
+    }
+
+    fn options(&self, tasks: &[usize]) -> Vec<OsString> {
+        let with = |option: &str, path: &Path| {
+            let mut text = OsString::from(option);
+            text.push(path);
+            text
+        };
+        vec![
+            "--parsable".into(),
+            format!("--job-name={}", self.name).into(),
+            format!("--array={}", ranges(tasks)).into(),
+            "--requeue".into(),
+            "--open-mode=append".into(),
+            "--ntasks=1".into(),
+            format!("--cpus-per-task={}", self.cpus).into(),
+            "--input=/dev/null".into(),
+            with("--chdir=", &self.directory),
+            with("--output=", &self.directory.join(LOGS).join(TASKS_LOG)),
+            self.directory.join(SCRIPT).into(),
+        ]
+    }
+
+    /// The tasks that wait or run, by the name of the job.
+    fn squeue(&self, stop: Option<&AtomicBool>) -> Result<Look, ClusterError> {
+        let arguments = [
+            "--noheader".to_owned(),
+            "--array".to_owned(),
+            format!("--name={}", self.name),
+            "--format=%K|%T|%N|%r".to_owned(),
+        ]
+        .map(OsString::from);
+        Ok(read(&run("squeue", &self.squeue, &arguments, stop)?))
+    }
+}
+
+/// Reads what `squeue` prints: a line `task|STATE|node|reason` for each task.
+fn read(text: &str) -> Look {
+    let mut look = Look::default();
+    for line in text.lines() {
+        let mut fields = line.splitn(4, '|').map(str::trim);
+        let (Some(task), Some(state), Some(node), Some(reason)) =
+            (fields.next(), fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let Ok(task) = task.parse() else { continue };
+        let word = |text: &str| -> String { printable(text).chars().take(WORD).collect() };
+        match state {
+            // Its script has ended, so its results are written.
+            "COMPLETING" => look.completing += 1,
+            "RUNNING" | "CONFIGURING" | "STAGE_OUT" | "SIGNALING" => {
+                look.running.insert(task, word(node));
+            }
+            "PENDING" => {
+                look.waiting.insert(task, word(reason));
+            }
+            state => {
+                look.waiting.insert(task, word(state));
+            }
+        }
+    }
+    look
+}
+
+impl Scheduler for Slurm {
+    fn job(&self) -> String {
+        format!("slurm job {}", self.arrays.last().map_or("", String::as_str))
+    }
+
+    fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
+        let said = run("sbatch", &self.sbatch, &self.options(tasks), None)?;
+        // NUMBER or NUMBER;CLUSTER
+        let number = said.trim().split(';').next().unwrap_or_default();
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            let said = format!("it printed no number of a job: {}", printable(said.trim()));
+            return Err(ClusterError::Refused { program: "sbatch", said });
+        }
+        self.arrays.push(number.to_owned());
+        Ok(())
+    }
+
+    fn look(&mut self, stop: &AtomicBool) -> Result<Option<Look>, ClusterError> {
+        self.squeue(Some(stop)).map(Some)
+    }
+
+    fn cancel(&mut self) -> Result<Ending, ClusterError> {
+        let arguments = [format!("--name={}", self.name)].map(OsString::from);
+        run("scancel", &self.scancel, &arguments, None)?;
+        let look = self.squeue(None)?;
+        Ok(match look {
+            Look { running, waiting, .. } if !running.is_empty() || !waiting.is_empty() => {
+                Ending::Active
+            }
+            Look { completing: 0, .. } => Ending::Over,
+            Look { .. } => Ending::Completing,
+        })
+    }
+
+    fn release(&self, reason: &str) -> Option<String> {
+        let is_held = reason.starts_with("JobHeld") || reason.contains("requeued held");
+        is_held.then(|| format!("scontrol release {}", self.arrays.join(" ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_states_of_squeue_are_read() {
+        let text = "0|RUNNING|n1|None\n1|COMPLETING|n2|None\n2|PENDING||Resources\n\
+                    3|PENDING||launch failed requeued held\n4|SUSPENDED|n3|None\nx|RUNNING|n1|None\n5|R\n";
+        let look = read(text);
+        assert_eq!(look.running, [(0, "n1".to_owned())].into());
+        assert_eq!(look.completing, 1);
+        let waiting = [(2, "Resources"), (3, "launch failed requeued held"), (4, "SUSPENDED")];
+        assert_eq!(look.waiting, waiting.map(|(task, reason)| (task, reason.to_owned())).into());
+        assert_eq!(read("").waiting_text(), "");
+    }
+}

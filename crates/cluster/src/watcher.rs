@@ -1,0 +1,369 @@
+//! The thread that watches a job: results in the shared directory, tasks at the scheduler.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::directory::last_line;
+use crate::ledger::{ATTEMPTS, Ledger};
+use crate::notice::{Notice, NoticeListener};
+use crate::result_file::{list, read};
+use crate::scheduler::{Ending, Look, Scheduler};
+use crate::{ClusterError, Job};
+
+/// How often the shared directory is read.
+const SCAN: Duration = Duration::from_millis(500);
+
+/// The times between two looks at the scheduler: at first, and when the job has run for a while. A
+/// site's server answers many users.
+const LOOKS: [(Duration, Duration); 3] = [
+    (Duration::ZERO, Duration::from_secs(2)),
+    (Duration::from_secs(60), Duration::from_secs(10)),
+    (Duration::from_secs(600), Duration::from_secs(30)),
+];
+
+/// The shortest time between two lines about running tasks.
+const NEWS: Duration = Duration::from_secs(10);
+
+/// How long to wait for the end of cancelled tasks: a little longer than Slurm lets them live.
+const ENDING: Duration = Duration::from_secs(40);
+
+/// How many tasks must fail a turn before it counts as failed: a node that dies may kill its guests first.
+const FAILURES: usize = 2;
+
+/// A result file that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    pub(crate) node: String,
+    pub(crate) digest: String,
+    pub(crate) failed: bool,
+}
+
+/// What is known of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TurnState {
+    /// Its result is still missing.
+    Waiting,
+    /// This file has it.
+    Found(Found),
+    /// It has no result, for this reason.
+    Lost(String),
+}
+
+/// What the watcher found.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    results: HashMap<usize, Vec<Found>>,
+    given_up: HashMap<usize, String>,
+}
+
+impl Index {
+    /// The state of a turn.
+    pub(crate) fn state(&self, turn: usize) -> TurnState {
+        let results = self.results.get(&turn).map(Vec::as_slice).unwrap_or_default();
+        if let Some(conflict) = conflict(results) {
+            return TurnState::Lost(conflict);
+        }
+        if let Some(found) = results.iter().find(|found| !found.failed) {
+            return TurnState::Found(found.clone());
+        }
+        let is_given_up = self.given_up.get(&turn);
+        match results.last() {
+            Some(failed) if results.len() >= FAILURES || is_given_up.is_some() => {
+                TurnState::Found(failed.clone())
+            }
+            _ => is_given_up.map_or(TurnState::Waiting, |reason| TurnState::Lost(reason.clone())),
+        }
+    }
+
+    /// The first turn that two tasks proved with different results, with a sentence.
+    pub(crate) fn conflict(&self) -> Option<(usize, String)> {
+        let conflicts =
+            self.results.iter().filter_map(|(turn, results)| Some((*turn, conflict(results)?)));
+        conflicts.min_by_key(|(turn, _)| *turn)
+    }
+}
+
+/// A sentence about two results that differ.
+fn conflict(results: &[Found]) -> Option<String> {
+    let mut finished = results.iter().filter(|found| !found.failed);
+    let first = finished.next()?;
+    let other = finished.find(|other| other.digest != first.digest)?;
+    Some(format!(
+        "nodes {} and {} measured this turn with different results ({:.12} and {:.12}), although the host \
+         has no effect in deterministic time; suspect their memory, CPU or emulator",
+        first.node, other.node, first.digest, other.digest
+    ))
+}
+
+/// What the watcher and the target share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    index: Mutex<Index>,
+    changed: Condvar,
+    pub(crate) stop: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a turn has a state, or `is_ended`; `None` then.
+    pub(crate) fn wait(&self, turn: usize, is_ended: &AtomicBool) -> Option<TurnState> {
+        let mut index = self.index();
+        loop {
+            if is_ended.load(Ordering::SeqCst) || self.stop.load(Ordering::SeqCst) {
+                return None;
+            }
+            match index.state(turn) {
+                TurnState::Waiting => {}
+                state => return Some(state),
+            }
+            index =
+                self.changed.wait_timeout(index, SCAN).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Wakes all that wait.
+    pub(crate) fn wake(&self) {
+        self.changed.notify_all();
+    }
+}
+
+/// Watches a job until it is stopped, then cancels it.
+pub(crate) struct Watcher {
+    pub(crate) job: Arc<Job>,
+    pub(crate) digest: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) scheduler: Box<dyn Scheduler>,
+    pub(crate) listener: NoticeListener,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the watcher has seen and said.
+struct Seen {
+    ledger: Ledger,
+    files: HashSet<PathBuf>,
+    began: Instant,
+    next_look: Instant,
+    /// The last states that were shown, and when.
+    shown: Option<(Look, Instant)>,
+    is_silent: bool,
+}
+
+impl Watcher {
+    pub(crate) fn watch(mut self) {
+        let began = Instant::now();
+        let tasks = (0..self.job.tasks.len()).map(|task| self.job.turns_of(task));
+        let mut seen = Seen {
+            ledger: Ledger::new(tasks),
+            files: HashSet::new(),
+            began,
+            next_look: began,
+            shown: None,
+            is_silent: false,
+        };
+        while !self.shared.stop.load(Ordering::SeqCst) {
+            self.scan(&mut seen);
+            if Instant::now() >= seen.next_look && !self.is_over() {
+                self.look(&mut seen);
+                let age = seen.began.elapsed();
+                let pause = LOOKS.iter().rev().find(|(from, _)| age >= *from);
+                seen.next_look = Instant::now() + pause.map_or(LOOKS[0].1, |(_, pause)| *pause);
+            }
+            let index = self.shared.index();
+            if !self.shared.stop.load(Ordering::SeqCst) {
+                drop(self.shared.changed.wait_timeout(index, SCAN));
+            }
+        }
+        // A task that ran twice may have ended late.
+        self.scan(&mut seen);
+        self.cancel();
+    }
+
+    /// Whether every turn has a state.
+    fn is_over(&self) -> bool {
+        let index = self.shared.index();
+        (0..self.job.turns.len()).all(|turn| index.state(turn) != TurnState::Waiting)
+    }
+
+    /// Reads new result files.
+    fn scan(&self, seen: &mut Seen) {
+        // A directory that cannot be read now is read again soon.
+        for (turn, path) in list(&self.directory).unwrap_or_default() {
+            if !seen.files.insert(path.clone()) {
+                continue;
+            }
+            match read(&path, &self.job, &self.digest, turn) {
+                Ok(checked) => {
+                    let found = Found {
+                        path,
+                        node: checked.node,
+                        digest: checked.digest,
+                        failed: checked.failed,
+                    };
+                    self.shared.index().results.entry(turn).or_default().push(found);
+                    self.shared.wake();
+                }
+                Err(reason) => {
+                    let file = path.file_name().unwrap_or_default().to_string_lossy();
+                    let file = tactus_model::format::printable(&file);
+                    (self.listener)(&Notice::Refused { file, reason });
+                }
+            }
+        }
+    }
+
+    /// Asks the scheduler for the tasks, and submits lost ones again.
+    fn look(&mut self, seen: &mut Seen) {
+        let look = match self.scheduler.look(&self.shared.stop) {
+            Ok(Some(look)) => look,
+            Ok(None) => return,
+            Err(_) if self.shared.stop.load(Ordering::SeqCst) => return,
+            Err(error) => return self.is_silent(seen, &error),
+        };
+        seen.is_silent = false;
+        self.show(&look, seen);
+        // Results that came since the last scan count.
+        self.scan(seen);
+        let active: BTreeSet<usize> =
+            look.running.keys().chain(look.waiting.keys()).copied().collect();
+        let decision = {
+            let index = self.shared.index();
+            seen.ledger.after_look(&active, |turn| index.state(turn) != TurnState::Waiting)
+        };
+        if !decision.again.is_empty() {
+            let last = decision.again.iter().find_map(|task| last_line(&self.directory, *task));
+            match self.scheduler.submit(&decision.again) {
+                Ok(()) => (self.listener)(&Notice::Again {
+                    tasks: decision.again.len(),
+                    job: self.scheduler.job(),
+                    last,
+                }),
+                Err(error) => self.is_silent(seen, &error),
+            }
+        }
+        for task in decision.given_up {
+            let reason = match last_line(&self.directory, task) {
+                Some(line) => {
+                    format!(
+                        "task {task} ended {ATTEMPTS} times without a result; last line of its log: {line}"
+                    )
+                }
+                None => format!(
+                    "task {task} ended {ATTEMPTS} times without a result and without a log; \
+                     do all nodes see the directory {}?",
+                    self.directory.display()
+                ),
+            };
+            let turns = self.job.turns_of(task).map(|turn| (turn, reason.clone()));
+            self.shared.index().given_up.extend(turns);
+            self.shared.wake();
+        }
+    }
+
+    /// Shows once that the scheduler does not answer.
+    fn is_silent(&self, seen: &mut Seen, error: &ClusterError) {
+        if !std::mem::replace(&mut seen.is_silent, true) {
+            (self.listener)(&Notice::Silent { said: error.to_string() });
+        }
+    }
+
+    /// Shows the tasks: at once if they wait for another reason, and rarely otherwise.
+    fn show(&self, look: &Look, seen: &mut Seen) {
+        let reasons = |look: &Look| look.waiting.values().cloned().collect::<BTreeSet<String>>();
+        let is_news = match &seen.shown {
+            None => true,
+            Some((shown, _)) if reasons(shown) != reasons(look) => true,
+            Some((shown, when)) => {
+                let nodes = |look: &Look| look.running.values().cloned().collect::<BTreeSet<_>>();
+                nodes(shown) != nodes(look) && when.elapsed() >= NEWS
+            }
+        };
+        // Slurm has not considered the job yet.
+        let is_new = look.running.is_empty() && reasons(look).iter().all(|reason| reason == "None");
+        if !is_news || is_new {
+            return;
+        }
+        let fixes: BTreeMap<&String, String> = look
+            .waiting
+            .values()
+            .filter_map(|reason| Some((reason, self.scheduler.release(reason)?)))
+            .collect();
+        (self.listener)(&Notice::State {
+            job: self.scheduler.job(),
+            running: look.running_text(),
+            waiting: look.waiting_text(),
+            fix: fixes.into_values().next(),
+        });
+        seen.shown = Some((look.clone(), Instant::now()));
+    }
+
+    /// Cancels what is left of the job, and waits for its end.
+    fn cancel(&mut self) {
+        let deadline = Instant::now() + ENDING;
+        // The last task has written its last result.
+        let is_over = self.is_over();
+        loop {
+            match self.scheduler.cancel() {
+                Ok(Ending::Over) => return,
+                Ok(Ending::Completing) if is_over => return,
+                Ok(_) | Err(_) if Instant::now() < deadline => thread::sleep(SCAN),
+                Ok(_) => {
+                    return (self.listener)(&Notice::StillEnding { job: self.scheduler.job() });
+                }
+                Err(error) => {
+                    return (self.listener)(&Notice::Silent { said: error.to_string() });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(node: &str, digest: &str, failed: bool) -> Found {
+        let (node, digest) = (node.to_owned(), digest.to_owned());
+        Found { path: PathBuf::from(&node), node, digest, failed }
+    }
+
+    fn index(results: &[Found], given_up: Option<&str>) -> Index {
+        let given_up = given_up.map(|reason| (3, reason.to_owned()));
+        Index { results: [(3, results.to_vec())].into(), given_up: given_up.into_iter().collect() }
+    }
+
+    #[test]
+    fn results_of_two_nodes_must_agree_and_both_nodes_are_named() {
+        let same = [found("n1", "a", false), found("n2", "a", false)];
+        assert_eq!(index(&same, None).state(3), TurnState::Found(same[0].clone()));
+        assert_eq!(index(&same, None).conflict(), None);
+        let other = [found("n1", "a", false), found("n2", "b", false)];
+        let TurnState::Lost(reason) = index(&other, None).state(3) else { panic!() };
+        assert!(reason.contains("nodes n1 and n2"), "{reason}");
+        assert_eq!(index(&other, None).conflict().map(|(turn, _)| turn), Some(3));
+    }
+
+    #[test]
+    fn one_failure_does_not_count_while_the_turn_can_be_measured_again() {
+        let [first, second] = [found("n1", "a", true), found("n2", "b", true)];
+        let state = |results: &[&Found], given_up| {
+            let results: Vec<Found> = results.iter().map(|found| (*found).clone()).collect();
+            index(&results, given_up).state(3)
+        };
+        assert_eq!(state(&[], None), TurnState::Waiting);
+        assert_eq!(state(&[&first], None), TurnState::Waiting);
+        assert_eq!(state(&[&first], Some("lost")), TurnState::Found(first.clone()));
+        assert_eq!(state(&[], Some("lost")), TurnState::Lost("lost".to_owned()));
+        let finished = found("n3", "c", false);
+        let all = [&first, &finished, &second];
+        assert_eq!(state(&all, None), TurnState::Found(finished.clone()));
+        assert_eq!(state(&[&first, &second], None), TurnState::Found(second.clone()));
+    }
+}
