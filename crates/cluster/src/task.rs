@@ -75,6 +75,7 @@ fn guests(
         program: None,
         search_path,
         consoles: directory.join(CONSOLES),
+        kvm_trials: std::sync::Arc::default(),
     };
     // Nothing is fetched or built on a node.
     let kernels = Kernels::new("/boot", directory.join("kernels"))
