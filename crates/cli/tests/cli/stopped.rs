@@ -81,6 +81,8 @@ fn a_player_at_a_stopped_display_ends_at_once() {
     let mut playing = stage.play(&[&clip, "--mute"]);
     playing.until("frame");
     let _stopped = Stopped::now(stage.display.process());
+    // The next frame waits for it.
+    std::thread::sleep(STEP * 15);
     kill_process(Pid::from_child(&playing.child), Signal::TERM).unwrap();
     let (code, messages) = playing.end();
     // It did not wait for the 5 s of an answer: that has another message.
@@ -130,6 +132,7 @@ fn a_compositor_that_stops_ends_the_player() {
     assert!(missing(&playing) > 25, "{:?}", playing.all("ended"));
     let mut playing = play();
     let _stopped = Stopped::now(compositor.0.id());
+    std::thread::sleep(STEP * 15);
     kill_process(Pid::from_child(&playing.child), Signal::TERM).unwrap();
     let (code, messages) = playing.end();
     assert_eq!(code, Some(3), "{messages}");
