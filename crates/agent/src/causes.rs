@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tactus_explain::{Cause, Explanation};
 
-/// The most names; what has another name counts as [`OTHER`].
+/// The most names; what has another name counts as `other`.
 pub const CAUSES_MAX: usize = 32;
 
 /// The name of causes that came after [`CAUSES_MAX`] others.

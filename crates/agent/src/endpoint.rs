@@ -146,6 +146,10 @@ impl Shared {
             while let Err(until) = accepting.bucket.take(clock::now::<Monotonic>()) {
                 thread::sleep((until - clock::now::<Monotonic>()).into());
             }
+            // One connection wakes one thread; the others see the end here.
+            if self.ended.load(Ordering::Relaxed) {
+                return None;
+            }
             let accepted = accepting.listener.accept();
             if self.ended.load(Ordering::Relaxed) {
                 return None;

@@ -1,8 +1,8 @@
 //! An always-on watcher of late wakeups, within a budget of CPU time.
 //!
-//! A real-time thread, the [probe](probe), sleeps from one due time to the next. The kernel records
+//! A real-time thread, the probe, sleeps from one due time to the next. The kernel records
 //! its events into buffers that it overwrites; they are read only after a late wakeup, explained,
-//! and saved on a [shelf]. An [endpoint] gives the counts to Prometheus. The [`budget`] decides what
+//! and saved on a [shelf]. An endpoint gives the counts to Prometheus. The [`budget`] decides what
 //! is reduced when all of this uses more CPU time than its share: first the recording, then the
 //! rate of the probe.
 //!

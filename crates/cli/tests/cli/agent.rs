@@ -152,6 +152,8 @@ fn needs_tracing_a_planted_thread_is_named_counted_and_saved() {
             "3ms",
             "--budget",
             "100%",
+            "--saves-per-hour",
+            "3600",
         ],
     );
     agent.until("recording");
@@ -164,7 +166,7 @@ fn needs_tracing_a_planted_thread_is_named_counted_and_saved() {
     let explained = tactus.succeed(&["explain", &file, "--json"]);
     let explained: Value = serde_json::from_str(explained.lines().next().unwrap()).unwrap();
     let worst = &explained["saved_for"]["worst"][0];
-    assert_eq!(worst["parts"][0]["thread"]["name"], HOG, "{worst}");
+    assert_eq!(worst["parts"][0]["cause"]["thread"]["name"], HOG, "{worst}");
     let text = tactus.succeed(&["explain", &file]);
     assert!(text.starts_with("The recording was saved for this late wakeup:"), "{text}");
     assert!(text.contains(HOG), "{text}");
