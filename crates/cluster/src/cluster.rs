@@ -229,7 +229,11 @@ impl Waiting {
 
     /// Keeps the console that the hint of a failure names, since the shared directory is removed.
     fn with_kept_console(&self, message: Message) -> Message {
-        let Message::Failed { reason, hint: Some(hint) } = message else { return message };
+        let (reason, hint, is_of_host) = match message {
+            Message::Failed { reason, hint: Some(hint) } => (reason, hint, false),
+            Message::HostFault { reason, hint: Some(hint) } => (reason, hint, true),
+            message => return message,
+        };
         let from = self.directory.path().join(CONSOLES);
         // A console that cannot be kept is still named; the failure has its last line.
         let _ = fs::create_dir_all(&self.consoles);
@@ -241,6 +245,10 @@ impl Waiting {
             }
         }
         let [from, to] = [&from, &self.consoles].map(|path| path.display().to_string());
-        Message::Failed { reason, hint: Some(hint.replace(&from, &to)) }
+        let hint = Some(hint.replace(&from, &to));
+        match is_of_host {
+            true => Message::HostFault { reason, hint },
+            false => Message::Failed { reason, hint },
+        }
     }
 }

@@ -73,7 +73,9 @@ impl Collected {
                 self.is_over = true;
                 self.floats = floats::bits(&serde_json::to_value(message).map_err(other)?);
             }
-            Message::Failed { .. } => (self.is_over, self.failed) = (true, true),
+            Message::Failed { .. } | Message::HostFault { .. } => {
+                (self.is_over, self.failed) = (true, true);
+            }
             _ => {}
         }
         let line =
@@ -218,14 +220,17 @@ impl Checked {
     /// Requires that the last message, and no other, is the result of the turn, measured by the parts of
     /// the job and proved by as many machines as it demands.
     fn require_turn(&self, job: &Job, turn: usize) -> Result<(), String> {
+        let is_failure = |message: &Message| {
+            matches!(message, Message::Failed { .. } | Message::HostFault { .. })
+        };
         let is_last =
-            |message: &Message| matches!(message, Message::Finished(_) | Message::Failed { .. });
+            |message: &Message| matches!(message, Message::Finished(_)) || is_failure(message);
         let (last, rest) = self.messages.split_last().ok_or("it has no messages")?;
         if rest.iter().any(is_last) {
             return Err("messages follow the result of its turn".to_owned());
         }
         let measurement = match last {
-            Message::Failed { .. } if self.failed => return Ok(()),
+            failure if self.failed && is_failure(failure) => return Ok(()),
             Message::Finished(measurement) if !self.failed => measurement,
             _ => return Err("the result of its turn is missing".to_owned()),
         };
