@@ -183,12 +183,16 @@ fn root_a_storm_of_timers_is_named() {
 /// Sends packets that the network softirq delivers to many sockets each. The standard
 /// library cannot let sockets share a port.
 const PACKETS: &str = r#"
-import os, socket, sys, time
+import os, resource, socket, sys, time
 cpu, seconds = int(sys.argv[1]), float(sys.argv[2])
 os.sched_setaffinity(0, {cpu})
 end = time.monotonic() + seconds
 receivers = []
-for _ in range(400):
+# A packet to this many takes a fast CPU a third of a millisecond.
+RECEIVERS = 1500
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (RECEIVERS + 100, max(RECEIVERS + 100, hard)))
+for _ in range(RECEIVERS):
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     receiver.bind(("", 45454))

@@ -55,7 +55,8 @@ macro_rules! targets {
 
 targets!(
     recording, export, import, format, page, perf, experiment, admission, pipeline, message, wire,
-    qos, policy, peer, fifo, index, clip, midi, midi_file, stream, osc, lines, wave, screen, mail
+    qos, policy, peer, fifo, index, clip, midi, midi_file, stream, osc, lines, wave, screen, mail,
+    keymap
 );
 
 fn fuzz(target: Target) {
