@@ -76,12 +76,15 @@ fn version(program: &str, search_path: &OsStr) -> String {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_tool_outside_the_path_is_missing() {
         let directory = tempfile::tempdir().unwrap();
         for tool in PROGRAMS.iter().filter(|tool| !["gcc", "bison"].contains(&tool.name)) {
-            fs::write(directory.path().join(tool.name), "").unwrap();
+            let program = directory.path().join(tool.name);
+            fs::write(&program, "").unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         }
         let missing = missing(directory.path().as_os_str());
         let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
