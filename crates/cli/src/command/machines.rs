@@ -8,7 +8,6 @@ use tactus_app::machines::{Asked, ranking};
 use tactus_app::runs::Runs;
 use tactus_app::{Places, files};
 use tactus_judge::history::Figure;
-use tactus_judge::machines::Ranking;
 use tactus_model::address::Address;
 use tactus_report::{machines_page, machines_text};
 
@@ -56,13 +55,9 @@ pub(crate) fn run(arguments: &MachinesArguments, places: &Places) -> CommandResu
     if let Some(path) = &arguments.output {
         files::write(path, machines_page(&ranking)?)?;
     }
-    for_any_reader(print(&ranking, arguments.json))
-}
-
-/// Prints a ranking.
-pub(crate) fn print(ranking: &Ranking, json: bool) -> CommandResult {
-    if json {
-        return Ok(write_line(ranking)?);
-    }
-    Ok(write!(stdout(), "{}", machines_text(ranking, &table_options()))?)
+    for_any_reader(if arguments.json {
+        write_line(&ranking)
+    } else {
+        write!(stdout(), "{}", machines_text(&ranking, &table_options()))
+    })
 }

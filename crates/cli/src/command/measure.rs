@@ -12,6 +12,7 @@ use tactus_app::page::{self, PageOptions};
 use tactus_app::runs::Runs;
 use tactus_app::{Places, Subject, explain, files, kernels, nodes};
 use tactus_judge::history::Figure;
+use tactus_judge::machines::Ranking;
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::address::Address;
@@ -20,7 +21,7 @@ use tactus_model::guest::GuestTime;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
-use tactus_report::{CellExplanation, machines_page};
+use tactus_report::{CellExplanation, machines_page, machines_text};
 
 use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::GuestOptions;
@@ -133,6 +134,11 @@ enum Conclusion<'a> {
         #[serde(flatten)]
         verdict: &'a PurposeVerdict,
     },
+    Machines {
+        group: &'a RunId,
+        #[serde(flatten)]
+        ranking: &'a Ranking,
+    },
     Page {
         run: &'a RunId,
         path: &'a Path,
@@ -206,7 +212,11 @@ fn run_on_nodes(arguments: &MeasureArguments, list: &str, places: &Places) -> Co
         let name = |run: &RunId| run.as_str().parse::<Address>();
         let names: Vec<Address> = measured.runs.iter().flat_map(name).collect();
         let ranking = machines::ranking(&Runs::new(places), &names, None, &asked)?;
-        for_any_reader(super::machines::print(&ranking, arguments.json))?;
+        for_any_reader(if arguments.json {
+            write_line(&Conclusion::Machines { group: &measured.group, ranking: &ranking })
+        } else {
+            write!(stdout(), "{}", machines_text(&ranking, &table_options()))
+        })?;
         if !arguments.no_page {
             let page = machines_page(&ranking)?;
             let default = || places.page(&measured.group);

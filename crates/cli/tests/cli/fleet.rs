@@ -341,6 +341,12 @@ fn needs_slurm_nodes_are_measured_alone_and_ranked_and_an_interrupt_leaves_no_jo
     assert_eq!(running.end(), Some(130), "{}", running.said());
     assert!(running.says("--nodes n2"), "{}", running.said());
     require_nothing_left(&tactus, &cluster);
+    let long = ["--no-page", "--duration", "60s"];
+    let mut running = Running::start(&mut on_nodes(&tactus, &cluster, "n1,n3", &long));
+    wait_until("no task", || ["n1", "n3"].iter().all(|node| !cluster.tasks_of(node).is_empty()));
+    interrupt(&running.child);
+    assert_eq!(running.end(), Some(130), "{}", running.said());
+    require_nothing_left(&tactus, &cluster);
     let listed = tactus.succeed(&["list", "--json"]);
     assert_eq!(listed.lines().count(), 7, "{listed}");
 }
