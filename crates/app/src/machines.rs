@@ -83,6 +83,9 @@ pub fn ranking(
             && let Some(other) = seen.insert(machine.clone(), run.header.id.clone())
         {
             let (name, id) = (machine.name(), &run.header.id);
+            if other == *id {
+                continue;
+            }
             return Err(Error::usage(format!("{other} and {id} are both of the machine {name}"))
                 .with_hint(format!(
                     "name one of them; compare both with: tactus compare {other} {id}"
