@@ -67,6 +67,9 @@ _tactus() {
             tactus,list)
                 cmd="tactus__subcmd__list"
                 ;;
+            tactus,machines)
+                cmd="tactus__subcmd__machines"
+                ;;
             tactus,mail)
                 cmd="tactus__subcmd__mail"
                 ;;
@@ -175,6 +178,9 @@ _tactus() {
             tactus__subcmd__help,list)
                 cmd="tactus__subcmd__help__subcmd__list"
                 ;;
+            tactus__subcmd__help,machines)
+                cmd="tactus__subcmd__help__subcmd__machines"
+                ;;
             tactus__subcmd__help,mail)
                 cmd="tactus__subcmd__help__subcmd__mail"
                 ;;
@@ -252,6 +258,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help__subcmd__internal,load-worker)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__load__subcmd__worker"
+                ;;
+            tactus__subcmd__help__subcmd__internal,node)
+                cmd="tactus__subcmd__help__subcmd__internal__subcmd__node"
                 ;;
             tactus__subcmd__help__subcmd__internal,observer)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__observer"
@@ -331,6 +340,9 @@ _tactus() {
             tactus__subcmd__internal,load-worker)
                 cmd="tactus__subcmd__internal__subcmd__load__subcmd__worker"
                 ;;
+            tactus__subcmd__internal,node)
+                cmd="tactus__subcmd__internal__subcmd__node"
+                ;;
             tactus__subcmd__internal,observer)
                 cmd="tactus__subcmd__internal__subcmd__observer"
                 ;;
@@ -372,6 +384,9 @@ _tactus() {
                 ;;
             tactus__subcmd__internal__subcmd__help,load-worker)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__load__subcmd__worker"
+                ;;
+            tactus__subcmd__internal__subcmd__help,node)
+                cmd="tactus__subcmd__internal__subcmd__help__subcmd__node"
                 ;;
             tactus__subcmd__internal__subcmd__help,observer)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__observer"
@@ -494,7 +509,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --store --help --version doctor measure costs model lab watch agent record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help"
+            opts="-h -V --color --store --help --version doctor measure costs model lab watch agent record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare machines gate export import delete serve completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1168,7 +1183,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure costs model lab watch agent record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare gate export import delete serve completions internal help"
+            opts="doctor measure costs model lab watch agent record admit reserve why lint need qosd qos streamd streams midi judge play mail list show explain quanta report reproduce compare machines gate export import delete serve completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1350,7 +1365,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal)
-            opts="cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved"
+            opts="cell live causes pipeline task interrupted relay load load-worker guardian observer shard node reserved"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1448,6 +1463,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal__subcmd__load__subcmd__worker)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__internal__subcmd__node)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1644,6 +1673,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__machines)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2066,7 +2109,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal)
-            opts="-h -V --color --store --help --version cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help"
+            opts="-h -V --color --store --help --version cell live causes pipeline task interrupted relay load load-worker guardian observer shard node reserved help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2154,7 +2197,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__help)
-            opts="cell live causes pipeline task interrupted relay load load-worker guardian observer shard reserved help"
+            opts="cell live causes pipeline task interrupted relay load load-worker guardian observer shard node reserved help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2266,6 +2309,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__help__subcmd__load__subcmd__worker)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__internal__subcmd__help__subcmd__node)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2436,6 +2493,40 @@ _tactus() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__internal__subcmd__node)
+            opts="-h -V --job --task --node --color --store --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --job)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --task)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -3615,6 +3706,48 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__machines)
+            opts="-o -h -V --experiment --figure --cell --output --json --color --store --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --figure)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__mail)
             opts="-h -V --color --store --help --version record send play help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3882,7 +4015,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --player --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --jobs --on --shared --turns-per-task --manifest --pod-image --volume-claim --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --store --help --version"
+            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --player --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --jobs --on --shared --turns-per-task --manifest --pod-image --volume-claim --nodes --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --store --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4197,6 +4330,10 @@ _tactus() {
                     return 0
                     ;;
                 --volume-claim)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -234,6 +234,7 @@ impl From<ClusterError> for Error {
     fn from(error: ClusterError) -> Self {
         let kind = match &error {
             ClusterError::Ended => ErrorKind::Interrupted,
+            ClusterError::UnknownNode { .. } => ErrorKind::Usage,
             _ => ErrorKind::Unavailable,
         };
         let hint = error.hint();

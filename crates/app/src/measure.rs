@@ -95,7 +95,8 @@ pub fn new_run(
     guests.site.as_ref().map_or(Ok(()), |site| site.check(plan))?;
     let (targets, jobs) = targets(places, &plan.cells, guests, listener)?;
     let now = tactus_sys::clock::now::<Realtime>();
-    let run = store.create_run(plan, &facts(), VERSION, now, places.command.as_deref())?;
+    let here = MachineFacts { node: places.node.clone(), ..facts() };
+    let run = store.create_run(plan, &here, VERSION, now, places.command.as_deref())?;
     carry_out(places, store, run, targets, jobs, guests, listener)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tactus_guests::{GuestPlaces, KvmTrials};
 use tactus_kernels::{BuildEvent, Kernels};
-use tactus_model::facts::MachineFacts;
+use tactus_model::facts::{MachineFacts, NodeFacts};
 use tactus_model::format::shell_word;
 use tactus_model::run::RunId;
 use tactus_store::{Location, Store, StoreError, without_passwords};
@@ -43,6 +43,8 @@ pub struct Places {
     pub kvm_trials: Arc<KvmTrials>,
     /// The command line, which is kept with the runs that it measures.
     pub command: Option<String>,
+    /// Which node of a cluster this process measures on, which is kept with its runs.
+    pub node: Option<NodeFacts>,
 }
 
 /// The command with these arguments as a line for a shell.
@@ -103,6 +105,7 @@ impl Places {
             search_path: lookup("PATH").unwrap_or_default(),
             kvm_trials: Arc::default(),
             command: None,
+            node: None,
         }
     }
 

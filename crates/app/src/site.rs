@@ -44,6 +44,12 @@ impl Site {
     /// # Errors
     /// A cell depends on its host, the plan adds rounds, or there is no such directory.
     pub(crate) fn check(&self, plan: &Plan) -> Result<()> {
+        Self::check_exact(plan)?;
+        check_shared(plan, &self.shared)
+    }
+
+    /// Requires deterministic time.
+    fn check_exact(plan: &Plan) -> Result<()> {
         let is_exact = plan
             .cells
             .iter()
@@ -52,17 +58,9 @@ impl Site {
             let reason =
                 "a cluster measures turns in deterministic time only, which no host affects";
             return Err(Error::usage(reason)
-                .with_hint("measure guests with --exact, e.g. `--kernel debian --exact`"));
-        }
-        if plan.until.is_some() {
-            let reason = "the number of rounds must be known before a job is submitted";
-            return Err(Error::usage(reason).with_hint("use --rounds instead of --until"));
-        }
-        if !self.shared.is_dir() {
-            let reason = format!("the shared directory {} does not exist", self.shared.display());
-            return Err(Error::usage(reason).with_hint(
-                "name a directory that this machine and all nodes see under the same path",
-            ));
+                .with_hint(
+                    "measure guests with --exact, e.g. `--kernel debian --exact`, or the nodes themselves with --nodes",
+                ));
         }
         Ok(())
     }
@@ -112,6 +110,21 @@ impl Site {
         })?;
         Ok(status)
     }
+}
+
+/// Requires that the number of rounds of `plan` is known, and that the shared directory exists.
+pub(crate) fn check_shared(plan: &Plan, shared: &Path) -> Result<()> {
+    if plan.until.is_some() {
+        let reason = "the number of rounds must be known before a job is submitted";
+        return Err(Error::usage(reason).with_hint("use --rounds instead of --until"));
+    }
+    if !shared.is_dir() {
+        let reason = format!("the shared directory {} does not exist", shared.display());
+        return Err(Error::usage(reason).with_hint(
+            "name a directory that this machine and all nodes see under the same path",
+        ));
+    }
+    Ok(())
 }
 
 /// The error for a job that could not be submitted. A run without any turn would only be in the way.

@@ -16,6 +16,7 @@ mod judge;
 mod lab;
 mod lint;
 mod list;
+mod machines;
 mod mail;
 mod measure;
 mod midi;
@@ -72,6 +73,7 @@ pub(crate) enum Command {
     Report(report::ReportArguments),
     Reproduce(reproduce::ReproduceArguments),
     Compare(compare::CompareArguments),
+    Machines(machines::MachinesArguments),
     Gate(gate::GateArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
@@ -113,6 +115,7 @@ impl Command {
             | Self::Quanta(_)
             | Self::Report(_)
             | Self::Compare(_)
+            | Self::Machines(_)
             | Self::Gate(_)
             | Self::Export(_)
             | Self::Import(_)
@@ -154,6 +157,7 @@ impl Command {
             Self::Report(arguments) => report::run(&arguments, places),
             Self::Reproduce(arguments) => reproduce::run(&arguments, places),
             Self::Compare(arguments) => compare::run(&arguments, places),
+            Self::Machines(arguments) => machines::run(&arguments, places),
             Self::Gate(arguments) => gate::run(&arguments, places),
             Self::Export(arguments) => export::run(&arguments, places),
             Self::Import(arguments) => import::run(&arguments, places),

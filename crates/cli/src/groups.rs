@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Guarantee", &["need", "admit", "reserve", "qosd", "qos"]),
     ("Deliver at a time", &["streamd", "streams", "midi", "play", "judge", "mail"]),
-    ("Stored runs", &["list", "show", "report", "compare", "gate", "serve"]),
+    ("Stored runs", &["list", "show", "report", "compare", "machines", "gate", "serve"]),
     (
         "Rarely used",
         &["quanta", "export", "import", "delete", "reproduce", "lab", "completions", "help"],

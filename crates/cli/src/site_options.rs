@@ -6,11 +6,11 @@ use clap::{Args, ValueEnum};
 use tactus_app::Error;
 use tactus_app::site::{KubernetesSettings, Site};
 
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::values::whole;
 
 /// The heading of options about clusters.
-const HEADING: &str = "Clusters";
+pub(crate) const HEADING: &str = "Clusters";
 
 /// A cluster whose nodes measure.
 #[derive(Args)]
@@ -46,6 +46,15 @@ enum Manager {
 }
 
 impl SiteOptions {
+    /// The shared directory of Slurm, for what only Slurm can do.
+    pub(crate) fn shared_of_slurm(&self, option: &str) -> CommandResult<PathBuf> {
+        if self.on != Some(Manager::Slurm) {
+            return Err(Error::usage(format!("`{option}` needs `--on slurm`")).into());
+        }
+        let site = self.site()?;
+        site.map(|site| site.shared).ok_or_else(|| CommandError::usage("`--on` needs a cluster"))
+    }
+
     /// The cluster, if one was given.
     pub(crate) fn site(&self) -> CommandResult<Option<Site>> {
         let Some(manager) = self.on else { return Ok(None) };

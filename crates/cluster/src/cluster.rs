@@ -1,6 +1,7 @@
 //! A job as a target: the engine receives each turn's messages from its result file.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,7 @@ impl Cluster {
     ) -> Result<Self, ClusterError> {
         let shared =
             fs::canonicalize(&settings.shared).map_err(of_file("open", &settings.shared))?;
-        remove_stale(&shared, settings);
+        remove_stale(&shared, &settings.search_path, settings.kubernetes.is_none());
         let directory = JobDirectory::create(&shared)?;
         let cpus = settings.job.jobs;
         let mut scheduler: Box<dyn Scheduler> = match &settings.kubernetes {
@@ -144,12 +145,12 @@ impl Drop for Cluster {
     }
 }
 
-/// Cancels and removes the jobs of killed processes.
-fn remove_stale(shared: &Path, settings: &Settings) {
+/// Cancels, if `is_slurm`, and removes the jobs of killed processes.
+pub(crate) fn remove_stale(shared: &Path, search_path: &OsStr, is_slurm: bool) {
     for (directory, _lock) in stale(shared) {
         // A job that cannot be cancelled now ends by itself: its tasks find no directory.
-        if let Ok(mut slurm) = Slurm::new(&settings.search_path, &directory, 1)
-            && settings.kubernetes.is_none()
+        if let Ok(mut slurm) = Slurm::new(search_path, &directory, 1)
+            && is_slurm
         {
             let _ = slurm.cancel();
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
 use tactus_guests::Guests;
 use tactus_model::format::shell_word;
 use tactus_sys::process;
@@ -83,6 +84,13 @@ impl JobDirectory {
         guests: &Guests,
         executable: &Path,
     ) -> Result<String, ClusterError> {
+        self.prepare("shard", executable)?;
+        parts::write(guests, &self.path)?;
+        self.write_job(job)
+    }
+
+    /// Creates the directories and the script of tasks that run the internal command `role`.
+    pub(crate) fn prepare(&self, role: &str, executable: &Path) -> Result<(), ClusterError> {
         for name in [RESULTS, LOGS, CONSOLES, "bin"] {
             let place = self.path.join(name);
             fs::create_dir(&place).map_err(of_file("create", &place))?;
@@ -91,11 +99,14 @@ impl JobDirectory {
         fs::hard_link(executable, &program)
             .or_else(|_| fs::copy(executable, &program).map(drop))
             .map_err(of_file("write", &program))?;
-        parts::write(guests, &self.path)?;
         let script = self.path.join(SCRIPT);
-        fs::write(&script, self.script()).map_err(of_file("write", &script))?;
+        fs::write(&script, self.script(role)).map_err(of_file("write", &script))?;
         let executable = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(&script, executable).map_err(of_file("change", &script))?;
+        fs::set_permissions(&script, executable).map_err(of_file("change", &script))
+    }
+
+    /// Writes the file of a job, and returns its digest.
+    pub(crate) fn write_job(&self, job: &impl Serialize) -> Result<String, ClusterError> {
         let file = self.path.join(JOB);
         let text = encode(job, MESSAGE_LIMIT)
             .map_err(|error| of_file("write", &file)(io::Error::other(error.to_string())))?;
@@ -104,10 +115,10 @@ impl JobDirectory {
     }
 
     /// What a task executes: the variables are those of Slurm, then those of Kubernetes.
-    fn script(&self) -> String {
+    fn script(&self, role: &str) -> String {
         let directory = shell_word(&self.path.to_string_lossy());
         format!(
-            "#!/bin/sh\nexec {directory}/bin/tactus internal shard --job {directory} \
+            "#!/bin/sh\nexec {directory}/bin/tactus internal {role} --job {directory} \
              --task \"${{SLURM_ARRAY_TASK_ID:-$JOB_COMPLETION_INDEX}}\" \
              --node \"${{SLURMD_NODENAME:-${{NODE_NAME:-$(hostname)}}}}\"\n"
         )

@@ -47,6 +47,14 @@ pub enum ClusterError {
         /// Its value where the job was submitted.
         there: String,
     },
+    /// The cluster has no such node.
+    #[error("the cluster has no node `{node}`")]
+    UnknownNode {
+        /// The name.
+        node: String,
+        /// The nearest name of a node.
+        near: Option<String>,
+    },
     /// Guests cannot run here.
     #[error(transparent)]
     Guest(#[from] GuestError),
@@ -64,6 +72,10 @@ impl ClusterError {
             }
             Self::OtherNode { .. } => {
                 Some("install the same version of QEMU everywhere".to_owned())
+            }
+            Self::UnknownNode { near: Some(near), .. } => Some(format!("did you mean `{near}`?")),
+            Self::UnknownNode { near: None, .. } => {
+                Some("`sinfo --Node` lists the nodes of the cluster".to_owned())
             }
             Self::Guest(error) => error.hint(),
             Self::File { .. } | Self::Refused { .. } | Self::NotAJob { .. } | Self::Ended => None,

@@ -14,6 +14,9 @@
 //!    └──► scheduler: submit, look, cancel
 //! ```
 //!
+//! [`NodeJob`] is for real machines instead: each of its tasks has a node alone, measures the whole plan
+//! there, and hands back its run in a file.
+//!
 //! [`ledger`] decides without I/O which tasks are lost; [`scheduler`] names what a site's engine must
 //! do, and [`slurm`] and [`kubernetes`] do it.
 #![forbid(unsafe_code)]
@@ -25,6 +28,8 @@ mod floats;
 pub mod job;
 pub mod kubernetes;
 pub mod ledger;
+mod news;
+pub mod nodes;
 mod notice;
 mod parts;
 mod program;
@@ -37,4 +42,5 @@ mod watcher;
 pub use cluster::{Cluster, Settings};
 pub use error::ClusterError;
 pub use job::Job;
+pub use nodes::NodeJob;
 pub use notice::{Notice, NoticeListener};

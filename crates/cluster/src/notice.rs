@@ -44,6 +44,22 @@ pub enum Notice {
         /// The last line of a task's log, if it has one.
         last: Option<String>,
     },
+    /// A node handed back its run, which is now in the store.
+    Measured {
+        /// The node.
+        node: String,
+        /// The run.
+        run: String,
+        /// The number of nodes that have finished.
+        done: usize,
+        /// The number of all nodes.
+        of: usize,
+    },
+    /// How far running nodes are.
+    Progress {
+        /// The last line of each node, in words.
+        nodes: String,
+    },
     /// A result file is not accepted.
     Refused {
         /// Its name.
@@ -65,7 +81,10 @@ impl Notice {
     /// Whether it is shown in any case: something is wrong, or a person has to act.
     pub fn is_warning(&self) -> bool {
         match self {
-            Self::Submitted { .. } | Self::State { fix: None, .. } => false,
+            Self::Submitted { .. }
+            | Self::State { fix: None, .. }
+            | Self::Measured { .. }
+            | Self::Progress { .. } => false,
             Self::Manifest { .. }
             | Self::State { fix: Some(_), .. }
             | Self::Silent { .. }
@@ -100,6 +119,10 @@ impl fmt::Display for Notice {
                 write!(f, "warning: tasks that ended without a result: {tasks}; again as {job}")?;
                 last.as_ref().map_or(Ok(()), |last| write!(f, "\n  last line of a log: {last}"))
             }
+            Self::Measured { node, run, done, of } => {
+                write!(f, "{node}: {run}; finished nodes: {done} of {of}")
+            }
+            Self::Progress { nodes } => f.write_str(nodes),
             Self::Refused { file, reason } => {
                 write!(f, "warning: the result {file} is refused: {reason}")
             }

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use tactus_model::format::printable;
+use tactus_model::text::nearest;
 
 use crate::ClusterError;
 use crate::directory::{LOGS, SCRIPT, TASKS_LOG};
+use crate::job::TASKS_MAX;
 use crate::program::{find, run};
 use crate::scheduler::{Ending, Look, Scheduler, ranges};
 
@@ -28,6 +30,8 @@ pub struct Slurm {
     /// The name of the job, which no other job has.
     name: String,
     cpus: usize,
+    /// The node of each task, which has it alone; empty if any node may run any task.
+    nodes: Vec<String>,
     /// The numbers of its arrays: the first, and those with lost tasks.
     arrays: Vec<String>,
 }
@@ -46,29 +50,50 @@ impl Slurm {
             directory: directory.to_owned(),
             name,
             cpus,
+            nodes: Vec::new(),
             arrays: Vec::new(),
         })
     }
 
-    fn options(&self, tasks: &[usize]) -> Vec<OsString> {
+    /// The same job with a task for each of these nodes, which runs there and has the node alone.
+    #[must_use]
+    pub fn on_nodes(self, nodes: Vec<String>) -> Self {
+        Self { nodes, ..self }
+    }
+
+    /// Submits tasks with one array.
+    fn submit_array(&mut self, tasks: &[usize], place: Vec<OsString>) -> Result<(), ClusterError> {
+        let said = run("sbatch", &self.sbatch, &self.options(tasks, place), None)?;
+        // NUMBER or NUMBER;CLUSTER
+        let number = said.trim().split(';').next().unwrap_or_default();
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            let said = format!("it printed no number of a job: {}", printable(said.trim()));
+            return Err(ClusterError::Refused { program: "sbatch", said });
+        }
+        self.arrays.push(number.to_owned());
+        Ok(())
+    }
+
+    fn options(&self, tasks: &[usize], place: Vec<OsString>) -> Vec<OsString> {
         let with = |option: &str, path: &Path| {
             let mut text = OsString::from(option);
             text.push(path);
             text
         };
-        vec![
+        let mut options = vec![
             "--parsable".into(),
             format!("--job-name={}", self.name).into(),
             format!("--array={}", ranges(tasks)).into(),
             "--requeue".into(),
             "--open-mode=append".into(),
             "--ntasks=1".into(),
-            format!("--cpus-per-task={}", self.cpus).into(),
             "--input=/dev/null".into(),
             with("--chdir=", &self.directory),
             with("--output=", &self.directory.join(LOGS).join(TASKS_LOG)),
-            self.directory.join(SCRIPT).into(),
-        ]
+        ];
+        options.extend(place);
+        options.push(self.directory.join(SCRIPT).into());
+        options
     }
 
     /// The tasks that wait or run, by the name of the job.
@@ -81,6 +106,44 @@ impl Slurm {
         ]
         .map(OsString::from);
         Ok(read(&run("squeue", &self.squeue, &arguments, stop)?))
+    }
+}
+
+/// The nodes of a list such as `n1,n[4-7]`, each of which the cluster has.
+///
+/// # Errors
+/// The programs of Slurm are not installed or fail, or the cluster has no such node.
+pub fn nodes(search_path: &OsStr, list: &str) -> Result<Vec<String>, ClusterError> {
+    let unknown = |node: &str, near: Option<&str>| ClusterError::UnknownNode {
+        node: printable(node).chars().take(WORD).collect(),
+        near: near.map(str::to_owned),
+    };
+    if list.trim().is_empty() || list.starts_with('-') {
+        return Err(unknown(list, None));
+    }
+    let scontrol = find(search_path, "scontrol")?;
+    let arguments = ["show", "hostnames", list].map(OsString::from);
+    let named = run("scontrol", &scontrol, &arguments, None)?;
+    let sinfo = find(search_path, "sinfo")?;
+    let arguments = ["--noheader", "--Node", "--format=%N"].map(OsString::from);
+    let said = run("sinfo", &sinfo, &arguments, None)?;
+    let known: Vec<&str> = said.lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+    let mut nodes: Vec<String> = Vec::new();
+    for node in named.lines().map(str::trim).filter(|name| !name.is_empty()) {
+        if !known.contains(&node) {
+            return Err(unknown(node, nearest(node, &known)));
+        }
+        if !nodes.iter().any(|other| other == node) {
+            nodes.push(node.to_owned());
+        }
+    }
+    match nodes.len() {
+        0 => Err(unknown(list, None)),
+        1..=TASKS_MAX => Ok(nodes),
+        all => Err(ClusterError::Refused {
+            program: "scontrol",
+            said: format!("{all} nodes are named, and a job has at most {TASKS_MAX}"),
+        }),
     }
 }
 
@@ -119,14 +182,14 @@ impl Scheduler for Slurm {
     }
 
     fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
-        let said = run("sbatch", &self.sbatch, &self.options(tasks), None)?;
-        // NUMBER or NUMBER;CLUSTER
-        let number = said.trim().split(';').next().unwrap_or_default();
-        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            let said = format!("it printed no number of a job: {}", printable(said.trim()));
-            return Err(ClusterError::Refused { program: "sbatch", said });
+        if self.nodes.is_empty() {
+            return self.submit_array(tasks, vec![format!("--cpus-per-task={}", self.cpus).into()]);
         }
-        self.arrays.push(number.to_owned());
+        for task in tasks {
+            let node = format!("--nodelist={}", self.nodes[*task]);
+            let place = vec!["--nodes=1".into(), "--exclusive".into(), node.into()];
+            self.submit_array(&[*task], place)?;
+        }
         Ok(())
     }
 

@@ -1,35 +1,18 @@
 //! The thread that watches a job: results in the shared directory, tasks at the scheduler.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use crate::Job;
 use crate::directory::last_line;
 use crate::ledger::{ATTEMPTS, Ledger};
+use crate::news::{self, News, SCAN};
 use crate::notice::{Notice, NoticeListener};
 use crate::result_file::{list, read};
-use crate::scheduler::{Ending, Look, Scheduler};
-use crate::{ClusterError, Job};
-
-/// How often the shared directory is read.
-const SCAN: Duration = Duration::from_millis(500);
-
-/// The times between two looks at the scheduler: at first, and when the job has run for a while. A
-/// site's server answers many users.
-const LOOKS: [(Duration, Duration); 3] = [
-    (Duration::ZERO, Duration::from_secs(2)),
-    (Duration::from_secs(60), Duration::from_secs(10)),
-    (Duration::from_secs(600), Duration::from_secs(30)),
-];
-
-/// The shortest time between two lines about running tasks.
-const NEWS: Duration = Duration::from_secs(10);
-
-/// How long to wait for the end of cancelled tasks: a little longer than Slurm lets them live.
-const ENDING: Duration = Duration::from_secs(40);
+use crate::scheduler::Scheduler;
 
 /// How many tasks must fail a turn before it counts as failed: a node that dies may kill its guests first.
 const FAILURES: usize = 2;
@@ -151,9 +134,7 @@ struct Seen {
     files: HashSet<PathBuf>,
     began: Instant,
     next_look: Instant,
-    /// The last states that were shown, and when.
-    shown: Option<(Look, Instant)>,
-    is_silent: bool,
+    news: News,
 }
 
 impl Watcher {
@@ -165,16 +146,13 @@ impl Watcher {
             files: HashSet::new(),
             began,
             next_look: began,
-            shown: None,
-            is_silent: false,
+            news: News::default(),
         };
         while !self.shared.stop.load(Ordering::SeqCst) {
             self.scan(&mut seen);
             if Instant::now() >= seen.next_look && !self.is_over() {
                 self.look(&mut seen);
-                let age = seen.began.elapsed();
-                let pause = LOOKS.iter().rev().find(|(from, _)| age >= *from);
-                seen.next_look = Instant::now() + pause.map_or(LOOKS[0].1, |(_, pause)| *pause);
+                seen.next_look = Instant::now() + news::pause(seen.began.elapsed());
             }
             let index = self.shared.index();
             if !self.shared.stop.load(Ordering::SeqCst) {
@@ -183,7 +161,9 @@ impl Watcher {
         }
         // A task that ran twice may have ended late.
         self.scan(&mut seen);
-        self.cancel();
+        // The last task has written its last result.
+        let is_over = self.is_over();
+        news::cancel(&mut *self.scheduler, is_over, &self.listener);
     }
 
     /// Whether every turn has a state.
@@ -225,10 +205,9 @@ impl Watcher {
             Ok(Some(look)) => look,
             Ok(None) => return,
             Err(_) if self.shared.stop.load(Ordering::SeqCst) => return,
-            Err(error) => return self.is_silent(seen, &error),
+            Err(error) => return seen.news.is_silent(&error, &self.listener),
         };
-        seen.is_silent = false;
-        self.show(&look, seen);
+        seen.news.show(&look, &*self.scheduler, &self.listener);
         // Results that came since the last scan count.
         self.scan(seen);
         let active: BTreeSet<usize> =
@@ -245,7 +224,7 @@ impl Watcher {
                     job: self.scheduler.job(),
                     last,
                 }),
-                Err(error) => self.is_silent(seen, &error),
+                Err(error) => seen.news.is_silent(&error, &self.listener),
             }
         }
         for task in decision.given_up {
@@ -264,63 +243,6 @@ impl Watcher {
             let turns = self.job.turns_of(task).map(|turn| (turn, reason.clone()));
             self.shared.index().given_up.extend(turns);
             self.shared.wake();
-        }
-    }
-
-    /// Shows once that the scheduler does not answer.
-    fn is_silent(&self, seen: &mut Seen, error: &ClusterError) {
-        if !std::mem::replace(&mut seen.is_silent, true) {
-            (self.listener)(&Notice::Silent { said: error.to_string() });
-        }
-    }
-
-    /// Shows the tasks: at once if they wait for another reason, and rarely otherwise.
-    fn show(&self, look: &Look, seen: &mut Seen) {
-        let reasons = |look: &Look| look.waiting.values().cloned().collect::<BTreeSet<String>>();
-        let is_news = match &seen.shown {
-            None => true,
-            Some((shown, _)) if reasons(shown) != reasons(look) => true,
-            Some((shown, when)) => {
-                let nodes = |look: &Look| look.running.values().cloned().collect::<BTreeSet<_>>();
-                nodes(shown) != nodes(look) && when.elapsed() >= NEWS
-            }
-        };
-        // Slurm has not considered the job yet.
-        let is_new = look.running.is_empty() && reasons(look).iter().all(|reason| reason == "None");
-        if !is_news || is_new {
-            return;
-        }
-        let fixes: BTreeMap<&String, String> = look
-            .waiting
-            .values()
-            .filter_map(|reason| Some((reason, self.scheduler.release(reason)?)))
-            .collect();
-        (self.listener)(&Notice::State {
-            job: self.scheduler.job(),
-            running: look.running_text(),
-            waiting: look.waiting_text(),
-            fix: fixes.into_values().next(),
-        });
-        seen.shown = Some((look.clone(), Instant::now()));
-    }
-
-    /// Cancels what is left of the job, and waits for its end.
-    fn cancel(&mut self) {
-        let deadline = Instant::now() + ENDING;
-        // The last task has written its last result.
-        let is_over = self.is_over();
-        loop {
-            match self.scheduler.cancel() {
-                Ok(Ending::Over) => return,
-                Ok(Ending::Completing) if is_over => return,
-                Ok(_) | Err(_) if Instant::now() < deadline => thread::sleep(SCAN),
-                Ok(_) => {
-                    return (self.listener)(&Notice::StillEnding { job: self.scheduler.job() });
-                }
-                Err(error) => {
-                    return (self.listener)(&Notice::Silent { said: error.to_string() });
-                }
-            }
         }
     }
 }

@@ -5,7 +5,8 @@
 //! is fit for measurements, [`verdict`] whether the figures of a run are reliable,
 //! [`compare`] what differs between two runs, [`gate`] whether a run meets given demands,
 //! [`kernels`] whether one kernel is worse than another, [`purpose`] how often a
-//! deadline is missed, [`need`] which reserve a periodic thread needs, [`history`] how a figure changed from run to run, and [`costs`] what limits the
+//! deadline is missed, [`need`] which reserve a periodic thread needs, [`history`] how a figure changed from run to run,
+//! [`machines`] how the machines of a fleet differ, and [`costs`] what limits the
 //! costs of operations.
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ mod finding;
 pub mod gate;
 pub mod history;
 pub mod kernels;
+pub mod machines;
 pub mod need;
 pub mod purpose;
 pub mod verdict;

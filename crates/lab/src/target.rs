@@ -71,7 +71,12 @@ impl Stopper {
 
     /// Whether the end was requested.
     pub(crate) fn is_requested(&self) -> bool {
-        self.0.is_requested.load(Ordering::SeqCst)
+        self.requested().load(Ordering::SeqCst)
+    }
+
+    /// The flag that a request sets, for what is no turn.
+    pub fn requested(&self) -> &AtomicBool {
+        &self.0.is_requested
     }
 
     /// Whether the end was requested since the last call.

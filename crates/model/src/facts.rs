@@ -17,6 +17,9 @@ pub struct MachineFacts {
     /// that has it was begun by the store that contains it.
     #[serde(skip)]
     pub machine_id: Option<String>,
+    /// Which node of a cluster it is, if the run was measured there for another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeFacts>,
     /// The kernel.
     #[serde(default)]
     pub kernel: KernelFacts,
@@ -43,6 +46,15 @@ pub struct MachineFacts {
     pub load_average: Option<[f64; 3]>,
     /// Steal time since boot, summed over all CPUs.
     pub steal: Option<Nanos>,
+}
+
+/// A node of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFacts {
+    /// Its name in the cluster.
+    pub name: String,
+    /// The common beginning of the names of the runs that one command measured on its nodes.
+    pub group: String,
 }
 
 /// The running kernel.
@@ -410,6 +422,7 @@ impl MachineFacts {
         Self {
             taken,
             machine_id: None,
+            node: None,
             kernel: KernelFacts::default(),
             cpu: CpuFacts::default(),
             scheduling: SchedulingFacts::default(),

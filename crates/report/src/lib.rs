@@ -16,6 +16,7 @@ mod explanation;
 mod guests;
 mod kernels;
 pub mod layout;
+mod machines;
 mod need;
 mod outcome;
 mod page;
@@ -58,6 +59,7 @@ pub use explanation::{
 };
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;
+pub use machines::{machines_page, machines_text};
 pub use need::{NeedPage, need_page, need_text, trial_text};
 pub use outcome::{outcome, outcome_text};
 pub use page::comparison::comparison_page;

@@ -34,5 +34,6 @@ pub use error::StoreError;
 pub use export::{FORMAT, FORMAT_VERSION, document};
 pub use file_run::FileRun;
 pub use location::{Location, default_path};
+pub use name::after as run_name;
 pub use postgresql::{Server, ServerError, without_passwords};
 pub use store::Store;

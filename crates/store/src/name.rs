@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use tactus_model::facts::NodeFacts;
 use tactus_model::run::RunId;
 use tactus_model::time::{Instant, Realtime};
 
@@ -21,8 +22,22 @@ pub(crate) fn names_for(name: &str, created: Instant<Realtime>) -> impl Iterator
     numbered(after(name, created))
 }
 
+/// Names for a run of a group on a node, the preferred name first: `quick-20261121-113355-n1`.
+pub(crate) fn names_on(node: &NodeFacts) -> impl Iterator<Item = RunId> {
+    let plain = |text: &str, most: usize| -> String {
+        text.chars().take(most).map(|c| if allowed(c) { c } else { '-' }).collect()
+    };
+    let (group, name) = (plain(&node.group, LONGEST / 2), plain(&node.name, LONGEST / 4));
+    let group = if group.is_empty() || group.starts_with(['-', '.']) {
+        format!("run{group}")
+    } else {
+        group
+    };
+    numbered(RunId::new(format!("{group}-{name}")))
+}
+
 /// The preferred name for a run of the experiment `name`, started at `created`.
-pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
+pub fn after(name: &str, created: Instant<Realtime>) -> RunId {
     let moment = SystemTime::UNIX_EPOCH + Duration::from_nanos(created.as_nanos());
     // 2026-11-21T11:33:55Z
     let moment: String = humantime::format_rfc3339_seconds(moment)
@@ -82,6 +97,19 @@ mod tests {
         check("", 0, ["run-19700101-000000", "run-19700101-000000-2"]);
         check("-x/y", 0, ["run-x-y-19700101-000000", "run-x-y-19700101-000000-2"]);
         check("a b\u{e9}", 0, ["a-b--19700101-000000", "a-b--19700101-000000-2"]);
+    }
+
+    #[test]
+    fn runs_on_nodes_are_named_after_their_group_and_their_node() {
+        let node =
+            |name: &str, group: &str| NodeFacts { name: name.to_owned(), group: group.to_owned() };
+        let names = names_on(&node("n1", "quick-20261121-113355")).take(2).collect::<Vec<_>>();
+        let expected = ["quick-20261121-113355-n1", "quick-20261121-113355-n1-2"];
+        assert_eq!(names, expected.map(RunId::new));
+        let long = "x".repeat(1000);
+        for (name, group) in [("a/b", "-x"), (&long[..], &long[..]), ("", "")] {
+            assert!(names_on(&node(name, group)).take(3).all(|id| is_fit(&id)));
+        }
     }
 
     #[test]

@@ -16,7 +16,8 @@ use crate::find::{self, RunRow};
 use crate::{Store, StoreError, balance, columns, load, name};
 
 impl Store {
-    /// Creates a run and names it after its plan and its start time `created`, in UTC.
+    /// Creates a run and names it after its plan and its start time `created`, in UTC; on a node of
+    /// a cluster, after the group of runs and the node.
     ///
     /// `version` is the program's version, and `command` the command line that begins the run. The run is [`RunStatus::Unfinished`] until
     /// [`Store::finish_run`].
@@ -44,7 +45,11 @@ impl Store {
                 command: command.map(str::to_owned),
             };
             database.lock_names()?;
-            for id in name::names_for(&plan.name, created) {
+            let names: Box<dyn Iterator<Item = RunId>> = match &facts_before.node {
+                Some(node) => Box::new(name::names_on(node)),
+                None => Box::new(name::names_for(&plan.name, created)),
+            };
+            for id in names {
                 if find::row_if_any(database, &id)?.is_none() {
                     header.id = id;
                     break;

@@ -59,6 +59,7 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
     MachineFacts {
         taken: clock::now(),
         machine_id: identity::read(&tree),
+        node: None,
         cpu: cpu::read(&tree),
         scheduling: SchedulingFacts { left_behind, ..scheduling::read(&tree, programs) },
         permission,

@@ -1,15 +1,20 @@
 //! `tactus internal`: the processes that tactus starts itself.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Subcommand};
-use tactus_app::Places;
+use tactus_app::measure::Listener;
+use tactus_app::{BuildListener, Places};
+use tactus_lab::event::Event;
+use tactus_lab::target::Stopper;
 
 use crate::error::{CommandError, CommandResult};
 use crate::signals::on_interrupt;
+use crate::terminal::say;
 
 /// Run one of the processes that tactus starts itself.
 #[derive(Args)]
@@ -51,6 +56,15 @@ enum Role {
         #[arg(long)]
         node: String,
     },
+    /// Measure the plan of a job on the node of one task
+    Node {
+        #[arg(long)]
+        job: PathBuf,
+        #[arg(long)]
+        task: usize,
+        #[arg(long)]
+        node: String,
+    },
     /// Execute a command as soon as it has its reserve
     Reserved {
         #[arg(long)]
@@ -66,7 +80,7 @@ impl InternalArguments {
     /// Whether the process may open the kernel's tracepoints.
     pub(crate) fn may_record(&self) -> bool {
         match self.role {
-            Role::Cell | Role::Live | Role::Causes => true,
+            Role::Cell | Role::Live | Role::Causes | Role::Node { .. } => true,
             Role::Pipeline
             | Role::Task
             | Role::Interrupted
@@ -100,8 +114,35 @@ pub(crate) fn run(arguments: &InternalArguments, places: &Places) -> CommandResu
             on_interrupt(move |_| requested.store(true, Ordering::SeqCst))?;
             Ok(tactus_app::site::run_task(places, job, *task, node, &stop)?)
         }
+        Role::Node { job, task, node } => {
+            Ok(tactus_app::nodes::run_node(places, job, *task, node, &mut NodeLog)?)
+        }
         Role::Reserved { parent, lock_memory, command } => {
             Ok(tactus_app::reserve::become_command(*parent, command, *lock_memory)?)
         }
+    }
+}
+
+/// Writes the progress of a node into the log of its task.
+struct NodeLog;
+
+impl Listener for NodeLog {
+    fn begins(&mut self, stopper: &Stopper) -> io::Result<()> {
+        let stopper = stopper.clone();
+        on_interrupt(move |_| stopper.stop())
+    }
+
+    fn on_event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::TurnStarted { label, done, of, .. } => {
+                say!("turn {} of {of}: {label}", done + 1);
+            }
+            Event::TurnFailed { label, failure, .. } => say!("{label} failed: {}", failure.reason),
+            _ => {}
+        }
+    }
+
+    fn building(&self) -> BuildListener {
+        Box::new(|_| ())
     }
 }

@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use tactus_app::machines::{self, Asked};
 use tactus_app::measure::{GuestSettings, continue_run, new_run, require_end};
 use tactus_app::overview::{self, CellOverview};
 use tactus_app::page::{self, PageOptions};
-use tactus_app::{Places, Subject, explain, files, kernels};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, Subject, explain, files, kernels, nodes};
+use tactus_judge::history::Figure;
+use tactus_judge::machines::Ranking;
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::address::Address;
@@ -17,7 +21,7 @@ use tactus_model::guest::GuestTime;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
-use tactus_report::CellExplanation;
+use tactus_report::{CellExplanation, machines_page, machines_text};
 
 use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::GuestOptions;
@@ -25,7 +29,7 @@ use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
-use crate::site_options::SiteOptions;
+use crate::site_options::{HEADING, SiteOptions};
 use crate::table_form_options::TableFormOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
 use crate::values::{positive, seed, whole};
@@ -44,7 +48,8 @@ use crate::values::{positive, seed, whole};
 /// the host. With --exact, guests run in deterministic (instruction-counted) time: the host has no effect,
 /// two separately booted machines measure each cell, and a result is kept only if both sent the same
 /// bytes. Deterministic time does not show caches, several CPUs, or the speed of devices. With --on, the
-/// nodes of a cluster measure such turns, with the same result (docs/fleet.md).
+/// nodes of a cluster measure such turns, with the same result. With --nodes too, the nodes are measured
+/// themselves, and `tactus machines` ranks them (docs/fleet.md).
 ///
 /// Examples: tactus measure;
 /// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3;
@@ -60,6 +65,10 @@ pub(crate) struct MeasureArguments {
     guests: GuestOptions,
     #[command(flatten)]
     site: SiteOptions,
+    /// With --on slurm: measure each of these nodes itself, e.g. n1,n[4-7]. A job has its node alone; each node gives a run
+    #[arg(long, value_name = "LIST", help_heading = HEADING,
+        conflicts_with_all = ["continued", "turns_per_task"])]
+    nodes: Option<String>,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
     #[arg(short, long, value_name = "N", conflicts_with = "continued",
         value_parser = whole(1..=Plan::MAX_ROUNDS))]
@@ -125,6 +134,11 @@ enum Conclusion<'a> {
         #[serde(flatten)]
         verdict: &'a PurposeVerdict,
     },
+    Machines {
+        group: &'a RunId,
+        #[serde(flatten)]
+        ranking: &'a Ranking,
+    },
     Page {
         run: &'a RunId,
         path: &'a Path,
@@ -133,6 +147,9 @@ enum Conclusion<'a> {
 
 pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
     arguments.page.as_deref().map_or(Ok(()), files::check)?;
+    if let Some(list) = &arguments.nodes {
+        return run_on_nodes(arguments, list, places);
+    }
     let site = arguments.site.site()?;
     let guests = GuestSettings { site, ..arguments.guests.settings()? };
     let verdict_follows = !arguments.json && arguments.table.form().is_none();
@@ -171,6 +188,47 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
     for_any_reader(print_conclusions(&subject, &causes, arguments))?;
     for_any_reader(write_page(subject, explanations, arguments, places))?;
     Ok(ended?)
+}
+
+/// Measures the nodes of a cluster themselves, and ranks them.
+fn run_on_nodes(arguments: &MeasureArguments, list: &str, places: &Places) -> CommandResult {
+    let shared = arguments.site.shared_of_slurm("--nodes")?;
+    if arguments.table.form().is_some() || arguments.purpose.is_some() {
+        let message = "`--csv`, `--markdown` and `--for` apply to one run; use `tactus show` for those of nodes";
+        return Err(CommandError::usage(message));
+    }
+    let guests = arguments.guests.settings()?;
+    let plan = arguments.plan(guests.time)?;
+    if arguments.plan_only {
+        return print_plan(&plan, arguments.json);
+    }
+    let mut store = places.open_store()?;
+    let mut listener = RunListener::new(arguments.json, arguments.quietness);
+    let measured = nodes::measure(places, &mut store, &plan, list, &shared, &mut listener)?;
+    for_any_reader(listener.end())?;
+    drop(store);
+    if !measured.runs.is_empty() {
+        let asked = Asked { figure: Figure::P99, cell: None };
+        let name = |run: &RunId| run.as_str().parse::<Address>();
+        let names: Vec<Address> = measured.runs.iter().flat_map(name).collect();
+        let ranking = machines::ranking(&Runs::new(places), &names, None, &asked)?;
+        for_any_reader(if arguments.json {
+            write_line(&Conclusion::Machines { group: &measured.group, ranking: &ranking })
+        } else {
+            write!(stdout(), "{}", machines_text(&ranking, &table_options()))
+        })?;
+        if !arguments.no_page {
+            let page = machines_page(&ranking)?;
+            let default = || places.page(&measured.group);
+            let path = files::write_page(arguments.page.as_deref(), default, &page)?;
+            let (run, path) = (&measured.group, &path);
+            for_any_reader(match arguments.json {
+                true => write_line(&Conclusion::Page { run, path }),
+                false => writeln!(stdout(), "\nPage: {}", path.display()),
+            })?;
+        }
+    }
+    Ok(measured.require_all()?)
 }
 
 impl MeasureArguments {

@@ -199,6 +199,19 @@ fn wrong_options_of_clusters_are_explained() {
         let error = tactus.fail(2, &[&["measure"], &kernel[..], site].concat());
         assert!(error.contains(expected), "{site:?}: {error}");
     }
+    let nodes: [(&[&str], &str); 4] = [
+        (&["--nodes", "n1"], "`--nodes` needs `--on slurm`"),
+        (&["--nodes", "n1", "--on", "slurm"], "`--on` needs `--shared DIR`"),
+        (
+            &["--nodes", "n1", "--on", "slurm", "--shared", &folder, "--until", "p99:5%"],
+            "use --rounds",
+        ),
+        (&["--nodes", "n1", "--on", "slurm", "--shared", &folder, "--for", "midi"], "tactus show"),
+    ];
+    for (site, expected) in nodes {
+        let error = tactus.fail(2, &[&["measure"], site].concat());
+        assert!(error.contains(expected), "{site:?}: {error}");
+    }
     let error = tactus.fail(2, &["measure", "--on", "slurm", "--shared", &folder]);
     assert!(error.contains("in deterministic time only"), "{error}");
 }
@@ -255,4 +268,85 @@ fn the_manifest_for_kubernetes_is_valid_by_its_published_schema() {
     assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
     tactus.require_nothing_left();
     require(Need::Tools, validate(&manifest));
+}
+
+/// A plan of two short cells on the nodes themselves.
+fn on_nodes(tactus: &Tactus, cluster: &SlurmCluster, nodes: &str, more: &[&str]) -> Command {
+    let shared = cluster.shared().display().to_string();
+    let plan = ["measure", "--load", "idle", "--load", "compute:1", "--policy", "other"];
+    let short = ["--rounds", "2", "--duration", "50ms", "--warmup", "10ms", "--traced", "0s"];
+    let site = ["--seed", "7", "--on", "slurm", "--shared", &shared, "--nodes", nodes];
+    let mut command = tactus.command(&[&plan[..], &short, &site, more].concat());
+    command.env("SLURM_CONF", cluster.configuration());
+    command
+}
+
+#[test]
+fn needs_slurm_nodes_are_measured_alone_and_ranked_and_an_interrupt_leaves_no_job() {
+    let Some(cluster) = require(Need::Slurm, SlurmCluster::start()) else { return };
+    let tactus = Tactus::new();
+    let measure = |nodes: &str, more: &[&str]| {
+        let output = on_nodes(&tactus, &cluster, nodes, more).output().unwrap();
+        let [out, err] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        (output.status.code(), out, err)
+    };
+
+    let (code, _, said) = measure("n1,n2,m3", &["--no-page"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("the cluster has no node `m3`") && said.contains("did you mean"),
+        "{said}"
+    );
+    require_nothing_left(&tactus, &cluster);
+
+    // All nodes are one machine here, so only their order and their number are certain.
+    let page = tactus.folder().join("nodes.html").display().to_string();
+    let (code, out, said) = measure("n[1-3]", &["--page", &page]);
+    assert_eq!(code, Some(0), "{out}\n{said}\n{}", cluster.logs());
+    assert!(said.contains("finished nodes: 3 of 3"), "{said}");
+    assert!(fs::read_to_string(&page).unwrap().contains("<h2>Machines by p99"), "{page}");
+    require_nothing_left(&tactus, &cluster);
+
+    // The second time, each is compared with the first.
+    let (code, out, said) = measure("n3,n1,n2", &["--no-page"]);
+    assert_eq!(code, Some(0), "{out}\n{said}");
+    let ranked = tactus.succeed(&["machines", "--json", "--figure", "max"]);
+    let ranked: Value = serde_json::from_str(&ranked).unwrap();
+    let machines = ranked["machines"].as_array().unwrap();
+    let mut names: Vec<&str> = machines.iter().filter_map(|it| it["machine"].as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, SlurmCluster::NODES, "{ranked}");
+    let values: Vec<u64> =
+        machines.iter().filter_map(|it| it["figure"]["value"].as_u64()).collect();
+    assert!(values.len() == 3 && values.is_sorted(), "{ranked}");
+    for machine in machines {
+        let (node, run) = (machine["machine"].as_str().unwrap(), machine["run"].as_str().unwrap());
+        assert!(run.ends_with(&format!("-{node}")), "{run}");
+        assert!(
+            machine["drift"]["since"].as_str().is_some_and(|it| it.ends_with(node)),
+            "{machine}"
+        );
+    }
+    let text = tactus.succeed(&["machines", "--cell", "2", "--figure", "p50"]);
+    assert!(text.contains("n1") && text.contains("The p50 of "), "{text}");
+    let error = tactus.fail(2, &["machines", "--experiment", "no-such"]);
+    assert!(error.contains("no run of an experiment `no-such`"), "{error}");
+
+    // An interrupt keeps what has finished; here a node never starts.
+    cluster.client("scontrol", &["update", "nodename=n2", "state=drain", "reason=test"]);
+    let mut running = Running::start(&mut on_nodes(&tactus, &cluster, "n1,n2", &["--no-page"]));
+    running.wait_for("finished nodes: 1 of 2");
+    interrupt(&running.child);
+    assert_eq!(running.end(), Some(130), "{}", running.said());
+    assert!(running.says("--nodes n2"), "{}", running.said());
+    require_nothing_left(&tactus, &cluster);
+    let long = ["--no-page", "--duration", "60s"];
+    let mut running = Running::start(&mut on_nodes(&tactus, &cluster, "n1,n3", &long));
+    wait_until("no task", || ["n1", "n3"].iter().all(|node| !cluster.tasks_of(node).is_empty()));
+    interrupt(&running.child);
+    assert_eq!(running.end(), Some(130), "{}", running.said());
+    require_nothing_left(&tactus, &cluster);
+    let listed = tactus.succeed(&["list", "--json"]);
+    assert_eq!(listed.lines().count(), 7, "{listed}");
 }

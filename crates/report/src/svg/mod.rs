@@ -11,6 +11,7 @@ mod frame;
 pub mod frames;
 pub mod history;
 mod label;
+pub mod machines;
 pub mod over_time;
 pub mod percentiles;
 pub mod quanta;

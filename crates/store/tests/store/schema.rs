@@ -183,6 +183,26 @@ fn a_run_with_added_rounds_conforms_to_the_schema() {
 }
 
 #[test]
+fn a_run_on_a_node_conforms_to_the_schema_and_keeps_its_node() {
+    use tactus_model::facts::{MachineFacts, NodeFacts};
+    let node = NodeFacts { name: "n1".to_owned(), group: "quick-1".to_owned() };
+    let facts = MachineFacts { node: Some(node.clone()), ..crate::common::facts() };
+    let mut store = crate::common::empty_store();
+    let planned = crate::common::plan(1);
+    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
+    assert_eq!(run.as_str(), "quick-1-n1");
+    let mut exported = Vec::new();
+    store.export(&run, &mut exported, true).unwrap();
+    let document: Value = serde_json::from_slice(&exported).unwrap();
+    assert_eq!(document["header"]["facts_before"]["node"]["name"], "n1");
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(Checker::check(&schema, &document).wrong, Vec::<String>::new());
+    let mut elsewhere = crate::common::empty_store();
+    let imported = elsewhere.import(&exported[..]).unwrap();
+    assert_eq!(elsewhere.header(&imported).unwrap().facts_before.node, Some(node));
+}
+
+#[test]
 fn a_run_of_guests_conforms_to_the_schema() {
     use tactus_model::experiment::{Experiment, Overrides};
     let text = "guest-time = \"exact:500\"\n[settings]\nkernel = \"debian:preempt=none\"";

@@ -1,0 +1,343 @@
+//! Machines ranked by a figure, with outliers and drift, as text and as a page.
+
+use askama::Template;
+use tactus_judge::compare::Verdict;
+use tactus_judge::machines::{
+    Change, Drift, FEWEST, FEWEST_FOR_SCORES, MARGIN, MachineResult, Ranking, SCORE_LIMIT,
+};
+use tactus_judge::verdict::Validity;
+
+use crate::format;
+use crate::page::ReportError;
+use crate::page::frame::{Frame, written};
+use crate::svg;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
+
+/// The most changes of a machine that are named.
+const CHANGES: usize = 4;
+
+/// Writes the machines in their order, then outliers and what changed on each since its run before.
+pub fn machines_text(ranking: &Ranking, options: &TableOptions) -> String {
+    let width = options.width;
+    let mut text: String =
+        findings(ranking).iter().map(|finding| wrapped(finding, "", width)).collect();
+    text.push('\n');
+    text.push_str(&grid(columns(ranking), width));
+    let drifts: String = drifts(ranking).iter().map(|line| wrapped(line, "", width)).collect();
+    if !drifts.is_empty() {
+        text.push('\n');
+        text.push_str(&drifts);
+    }
+    text
+}
+
+/// Writes the same as a page with a drawing.
+///
+/// # Errors
+/// The page could not be put together.
+pub fn machines_page(ranking: &Ranking) -> Result<String, ReportError> {
+    let columns: Vec<Column> = columns(ranking).into_iter().filter(Column::is_shown).collect();
+    let rows = (0..ranking.machines.len())
+        .map(|row| columns.iter().map(|column| column.entries[row].text.clone()).collect());
+    let page = Page {
+        title: format!("{}: {}", ranking.experiment, count(ranking.machines.len())),
+        findings: findings(ranking),
+        figure: figure(ranking),
+        heads: columns.iter().map(|column| column.head.clone()).collect(),
+        rows: rows.collect(),
+        drawing: ranking.ranked().next().map(|_| svg::machines::panel(ranking).inline()),
+        drifts: drifts(ranking),
+        notes: notes(),
+        frame: Frame::new("", &[]),
+    };
+    Ok(written(&page)?)
+}
+
+#[derive(Template)]
+#[template(path = "machines.html")]
+struct Page {
+    title: String,
+    findings: Vec<String>,
+    figure: String,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+    drawing: Option<String>,
+    drifts: Vec<String>,
+    notes: Vec<String>,
+    frame: Frame,
+}
+
+fn count(machines: usize) -> String {
+    format::counted(machines as u64, "machine")
+}
+
+/// The figure in words.
+fn figure(ranking: &Ranking) -> String {
+    let cell = ranking.machines.first().and_then(|result| result.cell.as_deref());
+    match cell {
+        Some(cell) if !ranking.of_worst_cell => format!("{} of {cell}", ranking.figure),
+        _ => format!("{} of the worst cell", ranking.figure),
+    }
+}
+
+/// The ranking in sentences: the ends, the outliers, and what limits the figures.
+fn findings(ranking: &Ranking) -> Vec<String> {
+    let ranked: Vec<&MachineResult> = ranking.ranked().collect();
+    let mut found = vec![ends(ranking, &ranked)];
+    found.extend(outliers(&ranked));
+    let drifted = ranking.machines.iter().filter(|result| {
+        matches!(&result.drift, Drift::Compared { changes, .. } if changes.iter().any(is_worse))
+    });
+    let drifted = names(drifted);
+    if !drifted.is_empty() {
+        found.push(format!("Worse than in their last run: {drifted}."));
+    }
+    let without = names(ranking.machines.iter().filter(|result| result.figure.is_none()));
+    if !without.is_empty() {
+        found.push(format!("Too few samples for the {}: {without}.", ranking.figure));
+    }
+    let invalid = names(ranking.machines.iter().filter(|it| it.validity == Validity::Invalid));
+    if !invalid.is_empty() {
+        found.push(format!(
+            "warning: invalid figures: {invalid}. fix: tactus show RUN names the reason"
+        ));
+    }
+    found
+}
+
+fn ends(ranking: &Ranking, ranked: &[&MachineResult]) -> String {
+    let figure = figure(ranking);
+    let value = |result: &MachineResult| result.figure.map(|figure| figure.value);
+    match ranked {
+        [] => format!("No machine has a {}.", ranking.figure),
+        [only] => format!(
+            "{}: the {figure} is {}.",
+            only.machine,
+            format::latency_or_nothing(value(only))
+        ),
+        [first, .., last] => {
+            let [least, most] = [first, last].map(|result| value(result).unwrap_or_default());
+            let ratio = most.as_nanos() as f64 / least.as_nanos().max(1) as f64;
+            format!(
+                "The {figure} is {} on {} and {} on {}, {ratio:.1} times as much.",
+                format::latency(least),
+                first.machine,
+                format::latency(most),
+                last.machine
+            )
+        }
+    }
+}
+
+fn outliers(ranked: &[&MachineResult]) -> Option<String> {
+    if ranked.len() < FEWEST {
+        return None;
+    }
+    let found: Vec<String> = ranked
+        .iter()
+        .filter_map(|result| {
+            let outlier = result.outlier?;
+            let score = outlier.score.filter(|score| score.is_finite());
+            let score = score.map_or_else(String::new, |score| format!(", score {score:.1}"));
+            Some(format!("{} ({}{score})", result.machine, outlier.side.word()))
+        })
+        .collect();
+    Some(match &found[..] {
+        [] => "No machine is an outlier.".to_owned(),
+        [one] => format!("Outlier: {one}."),
+        more => format!("Outliers: {}.", more.join(", ")),
+    })
+}
+
+/// The names of machines, at most a few.
+fn names<'r>(results: impl Iterator<Item = &'r MachineResult>) -> String {
+    const NAMED: usize = 10;
+    let all: Vec<&str> = results.map(|result| result.machine.as_str()).collect();
+    let more = if all.len() > NAMED { ", …" } else { "" };
+    format!("{}{more}", all[..all.len().min(NAMED)].join(", "))
+}
+
+fn columns(ranking: &Ranking) -> Vec<Column> {
+    let rows = &ranking.machines;
+    vec![
+        Column::names("machine", rows, |row: &MachineResult| Entry::text(row.machine.as_str())),
+        Column::of(ranking.figure.word(), rows, |row| {
+            Entry::latency(row.figure.map(|figure| figure.value))
+        }),
+        Column::of("95 % interval", rows, |row| {
+            let interval = row.figure.and_then(|figure| figure.interval);
+            interval.map_or_else(Entry::empty, |interval| {
+                let [low, high] = [interval.low, interval.high];
+                let text = format!("{} – {}", format::latency(low), format::latency(high));
+                Entry::interval(text, low, high)
+            })
+        })
+        .dispensable(2),
+        Column::names("outlier", rows, |row| {
+            Entry::optional(row.outlier.map(|outlier| outlier.side.word().to_owned()))
+        })
+        .dispensable(1),
+        Column::names("since last run", rows, |row| Entry::text(drift_mark(&row.drift)))
+            .dispensable(1),
+        Column::names("cell", rows, |row| Entry::optional(row.cell.clone())).dispensable(3),
+        Column::names("verdict", rows, |row| Entry::text(row.verdict.as_str())).dispensable(2),
+        Column::names("kernel", rows, |row| Entry::optional(row.kernel.clone())).dispensable(5),
+        Column::names("CPU", rows, |row| Entry::optional(row.cpu.clone())).dispensable(6),
+        Column::names("run", rows, |row| Entry::text(row.run.as_str())).dispensable(4),
+    ]
+}
+
+fn is_worse(change: &Change) -> bool {
+    change.verdict == Verdict::Worse
+}
+
+/// What changed, in a few words.
+fn drift_mark(drift: &Drift) -> &'static str {
+    match drift {
+        Drift::First => "first run",
+        Drift::NotCompared { .. } => "not compared",
+        Drift::Compared { changes, others_same, .. } => {
+            let worse = changes.iter().any(is_worse);
+            match (worse, changes.iter().any(|change| !is_worse(change)), others_same) {
+                (true, true, _) => "better and worse",
+                (true, false, _) => Verdict::Worse.words(),
+                (false, true, _) => Verdict::Better.words(),
+                (false, false, true) => Verdict::Same.words(),
+                (false, false, false) => Verdict::NoDifferenceFound.words(),
+            }
+        }
+    }
+}
+
+/// What changed on each machine with a run before, in a sentence.
+fn drifts(ranking: &Ranking) -> Vec<String> {
+    ranking.machines.iter().filter_map(|result| drift(&result.machine, &result.drift)).collect()
+}
+
+fn drift(machine: &str, drift: &Drift) -> Option<String> {
+    match drift {
+        Drift::First => None,
+        Drift::NotCompared { since, reason } => {
+            Some(format!("{machine} since {since}: not compared: {reason}."))
+        }
+        Drift::Compared { since, figures, changes, others_same, facts } => {
+            let mut parts: Vec<String> = changes.iter().take(CHANGES).map(change).collect();
+            let more = changes.len().saturating_sub(CHANGES);
+            if more > 0 {
+                parts.push(format!(
+                    "{} (tactus compare {since} RUN)",
+                    format::counted(more as u64, "more change")
+                ));
+            }
+            if changes.is_empty() {
+                let word = if *others_same { Verdict::Same } else { Verdict::NoDifferenceFound };
+                let figures = format::counted(*figures as u64, "figure");
+                parts.push(format!("{} in {figures}", word.words()));
+            }
+            let facts = facts.iter().take(CHANGES);
+            parts.extend(facts.map(|fact| format!("{} was {}, is {}", fact.fact, fact.a, fact.b)));
+            Some(format!("{machine} since {since}: {}.", parts.join("; ")))
+        }
+    }
+}
+
+fn change(change: &Change) -> String {
+    let [low, high] = change.interval;
+    format!(
+        "p{} of {} {} [{}, {}], {}",
+        format::percentile_number(change.quantile),
+        change.cell,
+        format::signed_percent(change.ratio - 1.0),
+        format::signed_percent(low - 1.0),
+        format::signed_percent(high - 1.0),
+        change.verdict.words()
+    )
+}
+
+/// How the page finds what it says.
+fn notes() -> Vec<String> {
+    let margin = format::percent(MARGIN);
+    vec![
+        format!(
+            "With at least {FEWEST_FOR_SCORES} machines, an outlier is a machine whose modified z-score of the \
+             logarithm of the figure exceeds {SCORE_LIMIT} (Iglewicz and Hoaglin, How to Detect and Handle \
+             Outliers, 1993) and whose figure differs from the median by more than {margin}. Of {FEWEST} or 4 machines, \
+             it is one whose 95 % interval lies more than {margin} apart from those of all others, which overlap each \
+             other. Intervals are of one run; they do not show how runs of a machine differ."
+        ),
+        "Changes since the last run are those that tactus compare finds, adjusted for all figures of \
+         a machine: if nothing changed, a machine is reported with a chance of 5 %. This is not \
+         adjusted for the number of machines. Facts of the kernel and the CPU that changed are named."
+            .to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_judge::history::Figure;
+
+    use super::*;
+    use crate::fixture;
+
+    fn ranking() -> Ranking {
+        let text = include_str!("../../../experiments/quick.toml");
+        let machines = ["n1", "n2", "<script>"].iter().zip([7, 8, 9]).map(|(machine, seed)| {
+            let (before, run) = (fixture::run(text, seed), fixture::run(text, seed + 10));
+            let before = (*machine == "n2").then_some(&before);
+            MachineResult::of((*machine).to_owned(), &run, before, Figure::P99, None)
+        });
+        Ranking::of("quick".to_owned(), Figure::P99, true, machines.collect())
+    }
+
+    #[test]
+    fn every_machine_has_a_row_and_the_drift_of_those_with_a_run_before() {
+        let text = machines_text(&ranking(), &TableOptions::of_width(160));
+        for part in ["machine", "n1", "n2", "first run", "n2 since quick-20261121-113355: "] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.starts_with("The p99 of the worst cell is "), "{text}");
+        assert!(!text.contains("NaN"), "{text}");
+        assert!(ranking().machines.iter().all(|result| result.cell.is_some()));
+    }
+
+    #[test]
+    fn the_page_shows_hostile_names_as_text() {
+        let page = machines_page(&ranking()).unwrap();
+        assert!(!page.contains("<script>"), "{page}");
+        assert!(page.contains("<svg"), "{page}");
+        assert!(!page.contains("NaN"), "{page}");
+    }
+
+    #[test]
+    fn planted_drift_is_named_with_its_interval() {
+        let mut ranking = ranking();
+        let planted = Change {
+            cell: "idle".to_owned(),
+            quantile: 0.99,
+            ratio: 1.5,
+            interval: [1.4, 1.6],
+            verdict: Verdict::Worse,
+        };
+        ranking.machines[0].drift = Drift::Compared {
+            since: tactus_model::run::RunId::new("quick-1"),
+            figures: 4,
+            changes: vec![planted],
+            others_same: false,
+            facts: Vec::new(),
+        };
+        let text = machines_text(&ranking, &TableOptions::of_width(200));
+        assert!(text.contains("p99 of idle +50"), "{text}");
+        assert!(text.contains("Worse than in their last run: "), "{text}");
+    }
+
+    #[test]
+    fn no_machine_is_a_sentence() {
+        let ranking = Ranking::of("quick".to_owned(), Figure::Max, true, Vec::new());
+        assert!(
+            machines_text(&ranking, &TableOptions::default()).contains("No machine has a max.")
+        );
+        assert!(machines_page(&ranking).unwrap().contains("No machine has a max."));
+    }
+}
