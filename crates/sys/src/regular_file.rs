@@ -1,7 +1,8 @@
 //! Files that a user names, to read.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Opens a file to read it. A pipe or a device is refused: opening or reading it may wait for ever.
@@ -17,6 +18,22 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// Opens a file that others may replace at any time, to read it. Links, pipes and devices are refused, and
+/// opening never waits.
+///
+/// # Errors
+/// The file cannot be read, or is not a regular file.
+pub fn open_of_others(path: &Path) -> io::Result<File> {
+    let refused = || io::Error::other("it is not a regular file");
+    let options = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let opened = OpenOptions::new().read(true).custom_flags(options).open(path);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => refused(),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused()) }
+}
+
 /// Reads a file, up to a byte more than `most`: a reader with that limit refuses the rest.
 ///
 /// # Errors
@@ -25,4 +42,30 @@ pub fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take((most as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn of_others_only_regular_files_are_opened_and_pipes_do_not_make_it_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, pipe] = ["file", "link", "pipe"].map(|name| folder.path().join(name));
+        fs::write(&file, "x").unwrap();
+        symlink(&file, &link).unwrap();
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        assert_eq!(io::read_to_string(open_of_others(&file).unwrap()).unwrap(), "x");
+        for place in [&link, &pipe, Path::new("/dev/zero"), folder.path()] {
+            let error = open_of_others(place).unwrap_err();
+            assert_eq!(error.to_string(), "it is not a regular file", "{}", place.display());
+        }
+        assert_eq!(
+            open_of_others(&folder.path().join("no")).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+    }
 }
