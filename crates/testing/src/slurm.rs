@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -46,8 +46,9 @@ impl SlurmCluster {
         let cluster = Self { directory };
         cluster.write_configuration().expect("files in a directory of our own");
         cluster.start_munged();
-        cluster.daemon("slurmctld", &["-c"]);
-        Self::NODES.iter().for_each(|node| cluster.daemon("slurmd", &["-N", node]));
+        cluster.require_started("slurmctld", cluster.daemon("slurmctld", &["-c"]));
+        let nodes = Self::NODES.map(|node| cluster.daemon("slurmd", &["-N", node]));
+        nodes.into_iter().for_each(|node| cluster.require_started("slurmd", node));
         cluster.wait_for_nodes();
         Ok(cluster)
     }
@@ -178,10 +179,15 @@ impl SlurmCluster {
         succeed(self.command("munged").args(&options));
     }
 
-    fn daemon(&self, program: &str, options: &[&str]) {
-        // It goes to the background when it is ready.
-        let output = self.command(program).args(options).stdout(Stdio::null()).output();
-        let output = output.expect("a daemon");
+    fn daemon(&self, program: &str, options: &[&str]) -> Child {
+        let mut command = self.command(program);
+        command.args(options).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().expect("a daemon")
+    }
+
+    /// Waits until a daemon goes to the background, which it does when it is ready.
+    fn require_started(&self, program: &str, daemon: Child) {
+        let output = daemon.wait_with_output().expect("a daemon");
         let printed = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{program}: {printed}\n{}", self.logs());
     }
@@ -220,16 +226,19 @@ impl SlurmCluster {
         is_daemon.then_some(process)
     }
 
-    /// Ends a daemon, and waits for it.
-    fn end(&self, file: &str) {
-        let Some(process) = self.process(file) else { return };
-        kill("TERM", process);
+    /// Ends daemons, and waits for them.
+    fn end(&self, files: &[&str]) {
+        let daemons: Vec<u32> = files.iter().filter_map(|file| self.process(file)).collect();
+        daemons.iter().for_each(|process| kill("TERM", *process));
         let began = Instant::now();
-        while is_running(process) {
-            if began.elapsed() > ENDING {
-                return kill("KILL", process);
+        for process in daemons {
+            while is_running(process) {
+                if began.elapsed() > ENDING {
+                    kill("KILL", process);
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(20));
             }
-            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
@@ -239,9 +248,8 @@ impl Drop for SlurmCluster {
         for node in Self::NODES {
             self.tasks_of(node).iter().for_each(|(process, _)| kill("KILL", *process));
         }
-        for file in ["n1.pid", "n2.pid", "n3.pid", "slurmctld.pid", "munge/pid"] {
-            self.end(file);
-        }
+        self.end(&["n1.pid", "n2.pid", "n3.pid", "slurmctld.pid"]);
+        self.end(&["munge/pid"]);
     }
 }
 
