@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+use tactus_model::facts::MachineFacts;
 use tactus_model::result::Measurement;
 use tactus_model::run::{Run, RunId};
 use tactus_model::time::{Instant, Nanos, Realtime};
@@ -107,7 +108,8 @@ pub struct RunFigures {
 /// The machine and the kernel of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct MeasuredOn {
-    /// The digest that identifies the machine; unknown for imported runs.
+    /// The node of a cluster as `node NAME`, or the digest that identifies the machine; unknown for other
+    /// imported runs.
     pub machine: Option<String>,
     /// The release of its kernel.
     pub kernel: Option<String>,
@@ -127,10 +129,7 @@ impl RunFigures {
             Some((label, Figure::ALL.map(|figure| figure.of(&summary))))
         });
         Self {
-            place: MeasuredOn {
-                machine: facts.machine_id.clone(),
-                kernel: facts.kernel.release.clone(),
-            },
+            place: MeasuredOn { machine: machine_of(facts), kernel: facts.kernel.release.clone() },
             cpu: facts.cpu.model.clone(),
             validity: verdict.validity,
             mark: verdict.mark(),
@@ -166,6 +165,12 @@ pub struct Level {
     pub runs: usize,
     /// The median of their figures.
     pub median: Nanos,
+}
+
+/// What a run's machine is called: nodes of a cluster may be one machine, and their runs are imported.
+fn machine_of(facts: &MachineFacts) -> Option<String> {
+    let node = facts.node.as_ref().map(|node| format!("node {}", node.name));
+    node.or_else(|| facts.machine_id.clone())
 }
 
 /// The runs of one machine with one kernel, the earliest first.
@@ -212,6 +217,8 @@ fn series(place: MeasuredOn, mut points: Vec<Point>) -> Series {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::facts::NodeFacts;
+
     use super::*;
 
     fn on(machine: &str) -> MeasuredOn {
@@ -245,6 +252,16 @@ mod tests {
             .collect();
         assert_eq!(levels, [(0, 20, 51), (20, 20, 91)]);
         assert_eq!(steady.levels.len(), 1);
+    }
+
+    #[test]
+    fn nodes_are_machines_of_their_own_although_their_runs_are_imported() {
+        let mut facts = MachineFacts::unknown(Instant::from_nanos(0));
+        assert_eq!(machine_of(&facts), None);
+        facts.machine_id = Some("0123".to_owned());
+        assert_eq!(machine_of(&facts).as_deref(), Some("0123"));
+        facts.node = Some(NodeFacts { name: "n7".to_owned(), group: "x-1".to_owned() });
+        assert_eq!(machine_of(&facts).as_deref(), Some("node n7"));
     }
 
     #[test]

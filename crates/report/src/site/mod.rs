@@ -26,9 +26,13 @@ pub fn short(machine: &str) -> String {
     machine.chars().take(8).collect()
 }
 
-/// A machine in a few words.
+/// A machine in a few words: the name of a node is whole.
 fn machine_words(machine: Option<&str>) -> String {
-    machine.map_or_else(|| "unknown machine".to_owned(), short)
+    match machine {
+        None => "unknown machine".to_owned(),
+        Some(node) if node.starts_with("node ") => node.to_owned(),
+        Some(digest) => short(digest),
+    }
 }
 
 /// What all pages of the site have.
