@@ -25,7 +25,7 @@ use crate::budget::{Budget, INTERVAL_MAX, Stage, Used};
 use crate::causes::{Causes, Unknown, main_cause, main_causes};
 use crate::endpoint::Endpoint;
 use crate::metrics::{Probed, Status, families};
-use crate::price;
+use crate::price::Yardstick;
 use crate::probe::{Counts, Plan, Probe};
 use crate::shelf::Shelf;
 
@@ -128,7 +128,9 @@ pub enum Event {
         wakeups: u64,
         /// How many of them were late.
         late: u64,
-        /// The CPU time of its threads.
+        /// The CPU time of its process until it watched.
+        starting: Nanos,
+        /// The CPU time of its threads since then.
         own: Nanos,
         /// The CPU time of the kernel for recording, estimated.
         recording: Nanos,
@@ -163,10 +165,10 @@ pub enum NotStarted {
 
 /// The time between two looks for late wakeups. They are saved after it and [`AFTERMATH`], so
 /// buffers have to hold more than that.
-const LOOK: Nanos = Nanos::from_millis(250);
+const LOOK: Nanos = Nanos::from_millis(500);
 
-/// The time between two looks at the budget.
-const ACCOUNT: Nanos = Nanos::from_secs(1);
+/// The time between two looks at the budget, for which the kernel counts the events of every CPU.
+const ACCOUNT: Nanos = Nanos::from_secs(2);
 
 /// How long after a late wakeup the events are read that explain it: steal time shows only later.
 const AFTERMATH: Nanos = Nanos::from_millis(20);
@@ -203,7 +205,7 @@ pub struct Agent {
     waiting: Vec<LateWakeup>,
     /// The late wakeups that were taken over from the probe's count.
     taken: u64,
-    /// The CPU time of this process when the agent started, and at the last look.
+    /// The CPU time of this process when it began to watch, and at the last look.
     own: (Nanos, Nanos),
     looked: Instant<Monotonic>,
     started: Instant<Monotonic>,
@@ -275,12 +277,12 @@ impl Agent {
             share: options.share,
             stage: budget.stage(),
             reductions: 0,
+            starting: Nanos::ZERO,
             own: Nanos::ZERO,
             recording: Nanos::ZERO,
         }));
         let endpoint = listen(options.listen, &status, &probe.counts)?;
         let every = Nanos::from_secs(3600 / u64::from(options.saves_per_hour.max(1)));
-        let own = own_time();
         let ending = Ending { waker: Waker::new()?, ended: AtomicBool::new(false) };
         Ok(Self {
             options,
@@ -296,7 +298,7 @@ impl Agent {
             next_save: started,
             waiting: Vec::new(),
             taken: 0,
-            own: (own, own),
+            own: (Nanos::ZERO, Nanos::ZERO),
             looked: started,
             started,
             saving: Nanos::ZERO,
@@ -322,6 +324,10 @@ impl Agent {
         let shortfalls = std::mem::take(&mut self.probe.shortfalls);
         on_event(&Event::Started { listen: self.address(), shortfalls });
         self.record(&mut on_event);
+        let starting = own_time();
+        self.status().starting = starting;
+        self.own = (starting, starting);
+        (self.looked, self.started) = (now(), now());
         while !self.end.ended.load(Ordering::Relaxed) {
             wait(&[], &self.end.waker, LOOK)?;
             if self.probe.has_failed() {
@@ -332,6 +338,7 @@ impl Agent {
         self.account(&mut on_event);
         let recording = self.status().recording;
         on_event(&Event::Ended {
+            starting,
             wakeups: self.probe.counts.latency.snapshot().count,
             late: self.probe.counts.late(),
             own: own_time() - self.own.0,
@@ -390,15 +397,13 @@ impl Agent {
     }
 
     fn start_recording(&self) -> Result<(OverwritingRecorder, Nanos), RecordError> {
-        let unrecorded = price::before()?;
-        // The calls of this thread show what an event costs.
-        let threads = [self.probe.thread, tactus_sys::thread::current_id()];
+        let yardstick = Yardstick::before()?;
         let recorder = OverwritingRecorder::start(RecordOptions {
             ring_size: self.options.ring_size,
             observers: Observers::of_processes([std::process::id()]),
-            ..RecordOptions::of_threads(&threads)
+            ..RecordOptions::of_the_late()
         })?;
-        let price = price::of_event(&recorder, unrecorded)?;
+        let price = yardstick.price(&recorder)?;
         Ok((recorder, price))
     }
 

@@ -25,7 +25,9 @@ pub(crate) struct Status {
     pub(crate) share: f64,
     pub(crate) stage: Stage,
     pub(crate) reductions: u64,
-    /// The CPU time of this process.
+    /// The CPU time of this process until it watched.
+    pub(crate) starting: Nanos,
+    /// The CPU time of this process since then.
     pub(crate) own: Nanos,
     /// The CPU time of the kernel for recording, estimated.
     pub(crate) recording: Nanos,
@@ -49,7 +51,7 @@ pub(crate) fn families(status: &Status, probed: Probed, refused: u64) -> Vec<Fam
     let stages = [Stage::Full, Stage::Unrecorded, Stage::Slow(1)].map(|stage| {
         Labelled::one("stage", stage.word(), flag(stage.word() == status.stage.word()))
     });
-    let cpu = [("own", status.own), ("recording", status.recording)];
+    let cpu = [("start", status.starting), ("own", status.own), ("recording", status.recording)];
     let cpu = cpu.map(|(part, time)| Labelled::one("part", part, time.as_secs_f64()));
     let build = Labelled::one("version", env!("CARGO_PKG_VERSION"), 1.0);
     let max = latency.max.as_secs_f64();
@@ -125,7 +127,7 @@ pub(crate) fn families(status: &Status, probed: Probed, refused: u64) -> Vec<Fam
         ),
         several(
             "tactus_agent_cpu_seconds_total",
-            "CPU time: of the agent's own threads, and of the kernel for recording (an estimate).",
+            "CPU time: of the start, of the agent's own threads since, and of the kernel for recording (an estimate).",
             Metrics::Counter(cpu.into()),
         ),
         Family::gauge(
@@ -160,6 +162,7 @@ mod tests {
             share: 0.005,
             stage: Stage::Slow(3),
             reductions: 0,
+            starting: Nanos::ZERO,
             own: Nanos::ZERO,
             recording: Nanos::ZERO,
         };

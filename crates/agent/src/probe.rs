@@ -10,7 +10,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_model::probe::SleepMethod;
-use tactus_model::recording::{LateWakeup, ThreadId};
+use tactus_model::recording::LateWakeup;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_prepare::{Preparation, touch_stack};
@@ -62,7 +62,7 @@ impl Counts {
     }
 }
 
-/// The late wakeups that may wait for the watcher, which looks several times a second. More are
+/// The late wakeups that may wait for the watcher, which looks twice a second. More are
 /// counted but not passed on.
 const WAITING: usize = 1024;
 
@@ -76,7 +76,6 @@ const PATIENCE: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) counts: Arc<Counts>,
-    pub(crate) thread: ThreadId,
     pub(crate) shortfalls: Vec<Shortfall>,
     late: Consumer<LateWakeup>,
     handle: Option<JoinHandle<Result<(), SysError>>>,
@@ -103,8 +102,8 @@ impl Probe {
         let spawned = std::thread::Builder::new().name("tactus-probe".to_owned()).spawn(body);
         let handle = Some(spawned.map_err(SysError::of_io("clone"))?);
         let ended = || SysError::new("clone", tactus_sys::Errno::SRCH);
-        let (thread, shortfalls) = prepared.recv().map_err(|_| ended())??;
-        Ok(Self { counts, thread, shortfalls, late: lates, handle })
+        let shortfalls = prepared.recv().map_err(|_| ended())??;
+        Ok(Self { counts, shortfalls, late: lates, handle })
     }
 
     /// The next late wakeup that was not taken yet.
@@ -135,7 +134,7 @@ impl Drop for Probe {
     }
 }
 
-fn prepare(plan: &Plan) -> Result<(ThreadId, Vec<Shortfall>), SysError> {
+fn prepare(plan: &Plan) -> Result<Vec<Shortfall>, SysError> {
     let mut preparation = Preparation::new();
     if !plan.policy.is_realtime() {
         preparation.set_timer_slack(Nanos::from_nanos(1))?;
@@ -149,7 +148,7 @@ fn prepare(plan: &Plan) -> Result<(ThreadId, Vec<Shortfall>), SysError> {
     if plan.locks_memory {
         preparation.lock_memory(Lock::OnceTouched);
     }
-    Ok((tactus_sys::thread::current_id(), preparation.finish()?.shortfalls))
+    Ok(preparation.finish()?.shortfalls)
 }
 
 /// The measured loop: allocates nothing, takes no lock, and makes no system call but its sleep.

@@ -40,7 +40,7 @@ pub(crate) struct AgentArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8423")]
     listen: SocketAddr,
     /// Time between two wakeups of the probe, from 1ms to 1s
-    #[arg(long, value_name = "DURATION", default_value = "20ms",
+    #[arg(long, value_name = "DURATION", default_value = "50ms",
         value_parser = interval_within(Nanos::from_millis(1), Nanos::from_secs(1)))]
     interval: Nanos,
     /// Policy of the probe
@@ -164,14 +164,15 @@ fn print(event: &Event, quietness: Quietness) {
             "there is room in the budget again: {}, and the interval is {interval}",
             if stage.records() { "recording" } else { "nothing is recorded" }
         )),
-        Event::Ended { wakeups, late, own, recording, watched } => {
+        Event::Ended { wakeups, late, starting, own, recording, watched } => {
             let share = 100.0 * (*own + *recording).as_secs_f64() / watched.as_secs_f64();
             let late = format::counted(*late, "late wakeup");
             quietness.note(format_args!(
                 "{wakeups} wakeups, {late}; CPU time {}, and about {} for recording: \
-                 {share:.2} % of one CPU",
+                 {share:.2} % of one CPU; the start took {}",
                 latency(*own),
-                latency(*recording)
+                latency(*recording),
+                latency(*starting)
             ));
         }
     }

@@ -239,6 +239,17 @@ impl Options {
         }
     }
 
+    /// Records what explains late wakeups of any thread, for as long as the machine runs: which thread runs
+    /// where, interrupts, softirqs and timers. Tracing system calls and page faults would make those of the
+    /// whole machine slower, whichever of them are recorded.
+    pub fn of_the_late() -> Self {
+        use Tracepoint::{BlockComplete, BlockIssue, SoftirqRaise};
+        let mut options = Self::of_scheduling();
+        let is_needed = |it: &Tracepoint| !matches!(it, SoftirqRaise | BlockIssue | BlockComplete);
+        options.tracepoints.retain(is_needed);
+        options
+    }
+
     /// Records for the whole system which thread runs where and what interrupts it: the
     /// default events without system calls and signals, which concern only the thread in
     /// whose time they come.
@@ -370,6 +381,9 @@ mod tests {
             assert!(tracepoints.contains(&needed), "{needed:?}");
         }
         assert!(tracepoints.iter().all(|tracepoint| !tracepoint.is_of_a_thread()));
+        let late = Options::of_the_late().tracepoints;
+        assert!(late.iter().all(|tracepoint| tracepoints.contains(tracepoint)));
+        assert!(late.contains(&Tracepoint::Switch) && late.contains(&Tracepoint::HrtimerStart));
         assert!(only_threads.is_empty() && !only_their_scheduling);
         assert!(call_chains == CallChains::Never);
     }
