@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask NAME`.
 #![forbid(unsafe_code)]
 
+mod agent_cost;
 mod alsa;
 mod analysis_speed;
 mod attacks;
@@ -51,6 +52,9 @@ usage: cargo xtask CHORE
   coverage goodness   critical values of the goodness of fit of tails (minutes)
   faults [KILLS]      kill every kind of process at random moments, 500 times or as given, and print
                       what each left (root)
+  agent [PAIRS [SECONDS]]
+                      what `tactus agent` costs, in pairs of windows with and without it, on an idle machine and
+                      under stress-ng, 5 pairs of 30 s or as given (minutes; root, stress-ng)
   tracing-cost [BLOCKS]
                       what `tactus why`, `tactus record` and the events that explain sleeps cost an
                       event and a 1 kHz thread, interleaved with perf sched record and perf trace -s,
@@ -173,6 +177,11 @@ fn main() -> anyhow::Result<ExitCode> {
         _ if rtkit::helper(&words)? => {}
         ["faults"] => cargo::faults(&repository(), "500")?,
         ["faults", kills] => cargo::faults(&repository(), kills)?,
+        ["agent"] => agent_cost::measure(&repository(), 5, 30)?,
+        ["agent", pairs] => agent_cost::measure(&repository(), pairs.parse()?, 30)?,
+        ["agent", pairs, seconds] => {
+            agent_cost::measure(&repository(), pairs.parse()?, seconds.parse()?)?;
+        }
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
         ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,
         ["floor", ref options @ ..] => floor::run(options)?,
