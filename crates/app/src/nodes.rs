@@ -5,17 +5,17 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use tactus_cluster::nodes::{NodeJob, NodePlan, NodeSettings, Taken, run_file};
+use tactus_cluster::nodes::{Ended, NodeJob, NodePlan, NodeSettings, Taken, run_file};
 use tactus_cluster::slurm;
 use tactus_lab::target::Stopper;
 use tactus_model::experiment::Plan;
 use tactus_model::facts::NodeFacts;
+use tactus_model::format::shell_word;
 use tactus_model::run::{RunHeader, RunId, RunStatus};
-use tactus_model::time::Realtime;
+use tactus_model::time::{Nanos, Realtime};
 use tactus_store::{FileRun, Store, run_name};
 
 use crate::export::{Exported, Form};
-use crate::files;
 use crate::measure::{GuestSettings, Listener, new_run};
 use crate::site::check_shared;
 use crate::{Error, ErrorKind, Places, Result};
@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Places, Result};
 const RUN_BYTES: u64 = 4 << 30;
 
 /// The runs of several nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Measured {
     /// The beginning of the names of all runs.
     pub group: RunId,
@@ -32,16 +32,53 @@ pub struct Measured {
     pub runs: Vec<RunId>,
     /// The nodes without a run, with the reasons.
     pub missing: BTreeMap<String, String>,
+    /// The runs that could not be stored.
+    pub unstored: Option<Unstored>,
     /// Whether the user stopped it.
     pub is_interrupted: bool,
 }
 
+/// Runs of nodes that could not be stored, in files that stay.
+#[derive(Debug)]
+pub struct Unstored {
+    /// The nodes.
+    pub nodes: Vec<String>,
+    /// The directory of the files.
+    pub folder: PathBuf,
+    /// Why they could not be stored.
+    pub error: Error,
+}
+
+impl Unstored {
+    /// The error with the place of the files, and the command that imports them; `missing` is the number
+    /// of nodes without a run.
+    fn into_error(self, missing: usize) -> Error {
+        let Self { nodes, folder, error } = self;
+        let place = shell_word(&folder.to_string_lossy());
+        let others = match missing {
+            0 => String::new(),
+            more => format!("; nodes without a run: {more}"),
+        };
+        let (nodes, kind) = (nodes.join(", "), error.kind());
+        let files = folder.display();
+        error
+            .within(
+                kind,
+                format!("the runs of {nodes} are not stored, but kept in {files}{others}"),
+            )
+            .with_hint(format!("when the store can be written: tactus import {place}/*.run"))
+    }
+}
+
 impl Measured {
-    /// Requires a complete run of every node.
+    /// Requires a stored run of every node.
     ///
     /// # Errors
-    /// Nodes have no run, or the user stopped it.
-    pub fn require_all(&self) -> Result<()> {
+    /// Runs could not be stored, nodes have no run, or the user stopped it.
+    pub fn require_all(self) -> Result<()> {
+        if let Some(unstored) = self.unstored {
+            return Err(unstored.into_error(self.missing.len()));
+        }
         if self.missing.is_empty() {
             return Ok(());
         }
@@ -63,37 +100,49 @@ impl Measured {
     }
 }
 
-/// Measures a plan on each node of a list in Slurm's form, and imports their runs.
+/// The nodes of a cluster to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Nodes<'n> {
+    /// Their names, in Slurm's form of a list.
+    pub list: &'n str,
+    /// A directory that this machine and all nodes see.
+    pub shared: &'n Path,
+    /// How long to wait for a node that is down or drained.
+    pub patience: Nanos,
+}
+
+/// Measures a plan on each of these nodes, and imports their runs.
 ///
 /// # Errors
-/// The plan has guests, the cluster has no such node, Slurm refuses a job, or the store cannot be
-/// written. Nodes without a run are not an error here.
+/// The plan has guests, the cluster has no such node, or Slurm refuses a job. Nodes without a run, and runs
+/// that cannot be stored, are not an error here.
 pub fn measure(
     places: &Places,
     store: &mut Store,
     plan: &Plan,
-    list: &str,
-    shared: &Path,
+    nodes: Nodes<'_>,
     listener: &mut dyn Listener,
 ) -> Result<Measured> {
     if plan.cells.iter().any(|cell| cell.target.guest().is_some()) {
         let reason = "`--nodes` measures the nodes themselves, not guests on them";
         return Err(Error::usage(reason).with_hint("leave out --nodes, or --kernel"));
     }
+    let Nodes { list, shared, patience } = nodes;
     check_shared(plan, shared)?;
-    let nodes = slurm::nodes(&places.search_path, list)?;
+    let names = slurm::nodes(&places.search_path, list)?;
     let group = run_name(&plan.name, tactus_sys::clock::now::<Realtime>());
-    let job = NodePlan::new(plan.clone(), nodes, group.to_string(), places.command.clone());
+    let job = NodePlan::new(plan.clone(), names, group.to_string(), places.command.clone());
     let settings = NodeSettings {
         shared: shared.to_owned(),
         executable: places.executable()?.to_owned(),
         search_path: places.search_path.clone(),
+        patience: patience.into(),
     };
     let stopper = Stopper::default();
     listener.begins(&stopper)?;
-    let mut submitted = NodeJob::submit(&job, &settings, listener.site())?;
+    let submitted = NodeJob::submit(&job, &settings, listener.site())?;
     let (mut runs, mut failure) = (Vec::new(), None);
-    let missing = submitted.watch(stopper.requested(), &mut |task, path| {
+    let ended = submitted.watch(stopper.requested(), &mut |task, path| {
         let node = &job.nodes[task];
         match import(store, path, &job, node) {
             Ok(run) => {
@@ -102,16 +151,16 @@ pub fn measure(
             }
             Err(Refusal::File(reason)) => Taken::Refused(reason),
             Err(Refusal::Store(error)) => {
+                let reason = error.to_string();
                 failure = Some(error);
-                Taken::Failed
+                Taken::Unstored(reason)
             }
         }
     });
     let is_interrupted = stopper.requested().load(std::sync::atomic::Ordering::SeqCst);
-    match failure {
-        Some(error) => Err(error),
-        None => Ok(Measured { group, runs, missing, is_interrupted }),
-    }
+    let Ended { missing, unstored: nodes, folder } = ended;
+    let unstored = folder.zip(failure).map(|(folder, error)| Unstored { nodes, folder, error });
+    Ok(Measured { group, runs, missing, unstored, is_interrupted })
 }
 
 /// Why a run is not in the store.
@@ -131,11 +180,8 @@ fn import(
     node: &str,
 ) -> std::result::Result<RunId, Refusal> {
     let refused = |error: &dyn std::fmt::Display| Refusal::File(error.to_string());
-    let is_file = std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file());
-    if !is_file {
-        return Err(refused(&"it is not a regular file"));
-    }
-    let mut file: File = files::open(path).map_err(|error| refused(&error))?;
+    let opened = tactus_sys::regular_file::open_of_others(path);
+    let mut file: File = opened.map_err(|error| refused(&error))?;
     let size = file.metadata().map_err(|error| refused(&error))?.len();
     if size > RUN_BYTES {
         return Err(refused(&format!("it is larger than {} GiB", RUN_BYTES >> 30)));
@@ -254,21 +300,44 @@ mod tests {
         assert_eq!(run.as_str(), "x-7-n1");
     }
 
-    #[test]
-    fn missing_nodes_are_named_with_the_way_to_measure_them() {
-        let mut measured = Measured {
+    fn measured(missing: &[(&str, &str)]) -> Measured {
+        let text = |(node, why): &(&str, &str)| ((*node).to_owned(), (*why).to_owned());
+        Measured {
             group: RunId::new("x-1"),
             runs: vec![RunId::new("x-1-n1")],
-            missing: BTreeMap::new(),
+            missing: missing.iter().map(text).collect(),
+            unstored: None,
             is_interrupted: false,
-        };
-        assert!(measured.require_all().is_ok());
-        measured.missing.insert("n2".to_owned(), "ended".to_owned());
-        let error = measured.require_all().unwrap_err();
+        }
+    }
+
+    #[test]
+    fn missing_nodes_are_named_with_the_way_to_measure_them() {
+        assert!(measured(&[]).require_all().is_ok());
+        let error = measured(&[("n2", "ended")]).require_all().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NoResult);
         assert!(error.to_string().contains("1 of 2") && error.to_string().contains("n2: ended"));
         assert!(error.hint().unwrap().contains("--nodes n2"));
-        measured.is_interrupted = true;
-        assert_eq!(measured.require_all().unwrap_err().kind(), ErrorKind::Interrupted);
+        let interrupted = Measured { is_interrupted: true, ..measured(&[("n2", "ended")]) };
+        assert_eq!(interrupted.require_all().unwrap_err().kind(), ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn runs_that_are_not_stored_are_named_with_the_command_that_imports_them() {
+        let unstored = Unstored {
+            nodes: vec!["n1".to_owned(), "n3".to_owned()],
+            folder: PathBuf::from("/a b/tactus-runs-h-1-0"),
+            error: Error::new(ErrorKind::Unavailable, "the disk is full"),
+        };
+        let measured = Measured { unstored: Some(unstored), ..measured(&[("n2", "ended")]) };
+        let error = measured.require_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        let text = error.to_string();
+        for part in
+            ["runs of n1, n3", "in /a b/tactus-runs-h-1-0", "without a run: 1", "disk is full"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(error.hint().unwrap().contains("tactus import '/a b/tactus-runs-h-1-0'/*.run"));
     }
 }

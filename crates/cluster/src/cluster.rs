@@ -1,9 +1,9 @@
 //! A job as a target: the engine receives each turn's messages from its result file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use tactus_model::experiment::{Plan, Turn};
 use tactus_model::message::{CellRequest, Message};
 use tactus_wire::Input;
 
-use crate::directory::{CONSOLES, JobDirectory, stale};
+use crate::directory::{CONSOLES, JobDirectory, keep_runs, stale};
 use crate::error::of_file;
 use crate::job::JobSettings;
 use crate::kubernetes::{Kubernetes, KubernetesSettings};
@@ -23,6 +23,7 @@ use crate::notice::{Notice, NoticeListener};
 use crate::result_file::read;
 use crate::scheduler::Scheduler;
 use crate::slurm::Slurm;
+use crate::submitted::Submitted;
 use crate::watcher::{Shared, TurnState, Watcher};
 use crate::{ClusterError, Job, parts};
 
@@ -73,10 +74,10 @@ impl Cluster {
     ) -> Result<Self, ClusterError> {
         let shared =
             fs::canonicalize(&settings.shared).map_err(of_file("open", &settings.shared))?;
-        remove_stale(&shared, &settings.search_path, settings.kubernetes.is_none());
+        remove_stale(&shared, &settings.search_path, settings.kubernetes.is_none(), &listener);
         let directory = JobDirectory::create(&shared)?;
         let cpus = settings.job.jobs;
-        let mut scheduler: Box<dyn Scheduler> = match &settings.kubernetes {
+        let scheduler: Box<dyn Scheduler> = match &settings.kubernetes {
             Some(kubernetes) => {
                 let kubernetes = kubernetes.clone();
                 Box::new(Kubernetes::new(kubernetes, &shared, directory.path(), cpus))
@@ -85,15 +86,11 @@ impl Cluster {
         };
         let job = Job::new(plan, turns, &settings.job, parts::of(guests));
         let digest = directory.write(&job, guests, &settings.executable)?;
-        let tasks: Vec<usize> = (0..job.tasks.len()).collect();
-        scheduler.submit(&tasks)?;
-        listener(&Notice::Submitted {
-            job: scheduler.job(),
-            tasks: tasks.len(),
-            turns: job.turns.len(),
-        });
+        let tasks = (0..job.tasks.len()).map(|task| job.turns_of(task)).collect();
+        let turns = job.turns.len();
+        let submitted = Submitted::new(scheduler, listener, directory.path(), tasks, turns)?;
         if let Some(kubernetes) = &settings.kubernetes {
-            listener(&Notice::Manifest { file: kubernetes.manifest.display().to_string() });
+            submitted.show(&Notice::Manifest { file: kubernetes.manifest.display().to_string() });
         }
         let indexes = job.turns.iter().enumerate().map(|(index, turn)| (*turn, index)).collect();
         let (job, state) = (Arc::new(job), Arc::new(Shared::default()));
@@ -101,9 +98,9 @@ impl Cluster {
             job: Arc::clone(&job),
             digest: digest.clone(),
             directory: directory.path().to_owned(),
-            scheduler,
-            listener,
+            submitted,
             shared: Arc::clone(&state),
+            files: HashSet::new(),
         };
         Ok(Self {
             job,
@@ -145,14 +142,26 @@ impl Drop for Cluster {
     }
 }
 
-/// Cancels, if `is_slurm`, and removes the jobs of killed processes.
-pub(crate) fn remove_stale(shared: &Path, search_path: &OsStr, is_slurm: bool) {
+/// Cancels, if `is_slurm`, and removes the jobs of killed processes. Runs of nodes that they did not import
+/// are kept.
+pub(crate) fn remove_stale(
+    shared: &Path,
+    search_path: &OsStr,
+    is_slurm: bool,
+    listener: &NoticeListener,
+) {
     for (directory, _lock) in stale(shared) {
         // A job that cannot be cancelled now ends by itself: its tasks find no directory.
         if let Ok(mut slurm) = Slurm::new(search_path, &directory, 1)
             && is_slurm
         {
             let _ = slurm.cancel();
+        }
+        match keep_runs(&directory) {
+            Ok(None) => {}
+            Ok(Some(folder)) => listener(&Notice::Kept { folder: folder.display().to_string() }),
+            // The next command tries again.
+            Err(_) => continue,
         }
         let _ = fs::remove_dir_all(&directory);
     }
@@ -239,10 +248,11 @@ impl Waiting {
         // A console that cannot be kept is still named; the failure has its last line.
         let _ = fs::create_dir_all(&self.consoles);
         for entry in fs::read_dir(&from).into_iter().flatten().flatten() {
-            let is_small =
-                entry.metadata().is_ok_and(|there| there.is_file() && there.len() <= CONSOLE_LIMIT);
-            if is_small && hint.contains(&*entry.file_name().to_string_lossy()) {
-                let _ = fs::copy(entry.path(), self.consoles.join(entry.file_name()));
+            if hint.contains(&*entry.file_name().to_string_lossy())
+                && let Ok(from) = tactus_sys::regular_file::open_of_others(&entry.path())
+                && let Ok(mut to) = fs::File::create(self.consoles.join(entry.file_name()))
+            {
+                let _ = io::copy(&mut from.take(CONSOLE_LIMIT), &mut to);
             }
         }
         let [from, to] = [&from, &self.consoles].map(|path| path.display().to_string());

@@ -1,7 +1,7 @@
 //! The directory of a job, which all nodes see.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -22,6 +22,8 @@ pub(crate) const JOB: &str = "job.json";
 pub(crate) const RESULTS: &str = "results";
 /// The directory of the tasks' logs.
 pub(crate) const LOGS: &str = "logs";
+/// The end of the names of runs that nodes hand back.
+pub(crate) const RUN: &str = ".run";
 /// The log of a task, in the words of sbatch(1).
 pub(crate) const TASKS_LOG: &str = "%a.log";
 /// The directory for the consoles of failed guests.
@@ -31,6 +33,9 @@ pub(crate) const SCRIPT: &str = "task.sh";
 
 /// The file that the owner of the directory has locked.
 const OWNER: &str = "owner";
+
+/// The beginning of the names of all jobs.
+const PREFIX: &str = "tactus-job-";
 
 /// The most directories of one process.
 const DIRECTORIES_MAX: u32 = 1000;
@@ -46,6 +51,8 @@ const STEP: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct JobDirectory {
     path: PathBuf,
+    /// Whether it stays when this is dropped.
+    stays: bool,
     _lock: File,
 }
 
@@ -66,7 +73,7 @@ impl JobDirectory {
             let lock = lock.map_err(of_file("create", &owner))?;
             // Without locks on its filesystem, nobody removes what a killed process leaves.
             if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
-                return Ok(Self { path, _lock: lock });
+                return Ok(Self { path, stays: false, _lock: lock });
             }
         }
         let taken = io::Error::from(io::ErrorKind::AlreadyExists);
@@ -75,6 +82,15 @@ impl JobDirectory {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Moves the runs of nodes to a directory that stays, and returns it; if they cannot be moved, they
+    /// stay where they are. `None` if there are none.
+    pub(crate) fn keep_runs(&mut self) -> Option<PathBuf> {
+        keep_runs(&self.path).unwrap_or_else(|_| {
+            self.stays = true;
+            Some(self.path.join(RESULTS))
+        })
     }
 
     /// Writes a job, and what its tasks need. Returns the digest of the job.
@@ -127,7 +143,7 @@ impl JobDirectory {
 
 impl Drop for JobDirectory {
     fn drop(&mut self) {
-        for _ in 0..REMOVALS {
+        for _ in 0..if self.stays { 0 } else { REMOVALS } {
             match fs::remove_dir_all(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => thread::sleep(STEP),
                 _ => return,
@@ -136,12 +152,16 @@ impl Drop for JobDirectory {
     }
 }
 
+/// A character for names of files.
+pub(crate) fn plain(c: char) -> char {
+    if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }
+}
+
 /// The beginning of the names of this machine's jobs.
 fn prefix() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let host: String = host.trim().chars().map(plain).take(64).collect();
-    format!("tactus-job-{host}-")
+    format!("{PREFIX}{host}-")
 }
 
 /// The directories below `shared` of jobs whose processes on this machine were killed, each locked
@@ -164,11 +184,69 @@ pub(crate) fn stale(shared: &Path) -> Vec<(PathBuf, File)> {
     left.collect()
 }
 
+/// The files with this end of their names among the results of a job, each with the number that begins its name.
+/// Only a complete file has such a name.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(crate) fn results(job: &Path, suffix: &str) -> io::Result<Vec<(usize, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(job.join(RESULTS))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_suffix(suffix)) else { continue };
+        let number = name.split('.').next().and_then(|number| number.parse().ok());
+        found.extend(number.map(|number| (number, entry.path())));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Moves the runs of nodes among the results of a job to a directory beside that of the job, which nobody
+/// removes. Returns it; `None` if there are none.
+///
+/// # Errors
+/// They cannot be moved.
+pub(crate) fn keep_runs(job: &Path) -> Result<Option<PathBuf>, ClusterError> {
+    // A job that was killed at its start has no results.
+    let runs = results(job, RUN).unwrap_or_default();
+    let (Some(shared), Some(name), false) = (job.parent(), job.file_name(), runs.is_empty()) else {
+        return Ok(None);
+    };
+    let name = name.to_string_lossy().replace(PREFIX, "tactus-runs-");
+    let folder = new_directory(shared, |number| match number {
+        0 => name.clone(),
+        number => format!("{name}-{number}"),
+    })?;
+    for (_, run) in runs {
+        let to = folder.join(run.file_name().unwrap_or_default());
+        fs::rename(&run, &to).map_err(of_file("move", &run))?;
+    }
+    Ok(Some(folder))
+}
+
+/// Creates a directory below `shared` that only this user may read, by the first of `names` that is free.
+fn new_directory(shared: &Path, names: impl Fn(u32) -> String) -> Result<PathBuf, ClusterError> {
+    for number in 0..DIRECTORIES_MAX {
+        let path = shared.join(names(number));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| path.clone()).map_err(of_file("create", &path)),
+        }
+    }
+    let taken = io::Error::from(io::ErrorKind::AlreadyExists);
+    Err(of_file("create a directory in", shared)(taken))
+}
+
 /// The last line of a task's log; `None` if there is none.
 pub(crate) fn last_line(directory: &Path, task: usize) -> Option<String> {
-    const TAIL: usize = 1 << 20;
+    const TAIL: u64 = 1 << 16;
     let log = directory.join(LOGS).join(TASKS_LOG.replace("%a", &task.to_string()));
-    let text = tactus_sys::regular_file::read(&log, TAIL).ok()?;
+    let mut log = tactus_sys::regular_file::open_of_others(&log).ok()?;
+    let end = log.metadata().ok()?.len();
+    log.seek(SeekFrom::Start(end.saturating_sub(TAIL))).ok()?;
+    let mut text = Vec::new();
+    log.take(TAIL).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
     Some(tactus_model::format::printable(line).chars().take(300).collect())
@@ -193,6 +271,27 @@ mod tests {
         let path = ours.path().to_owned();
         drop(ours);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn runs_move_to_a_directory_that_is_not_stale_and_stays() {
+        let shared = tempfile::tempdir().unwrap();
+        let mut ours = JobDirectory::create(shared.path()).unwrap();
+        assert_eq!(ours.keep_runs(), None);
+        let made = [(); 2].map(|()| {
+            fs::create_dir_all(ours.path().join(RESULTS)).unwrap();
+            fs::write(ours.path().join(RESULTS).join("2.7.run"), "a run").unwrap();
+            fs::write(ours.path().join(RESULTS).join(".part"), "").unwrap();
+            ours.keep_runs().unwrap()
+        });
+        assert_ne!(made[0], made[1], "what was kept before stays");
+        drop(ours);
+        assert!(stale(shared.path()).is_empty());
+        assert_eq!(fs::read_dir(shared.path()).unwrap().count(), 2);
+        for folder in made {
+            assert_eq!(fs::read_to_string(folder.join("2.7.run")).unwrap(), "a run");
+            assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
+        }
     }
 
     #[test]

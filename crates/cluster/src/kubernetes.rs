@@ -104,6 +104,11 @@ impl Scheduler for Kubernetes {
         format!("kubernetes job {}", self.name())
     }
 
+    fn has_tasks(&self) -> bool {
+        // A person applies the manifest.
+        false
+    }
+
     fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
         let file = &self.settings.manifest;
         let text = format!("{:#}\n", self.manifest(tasks.len()));

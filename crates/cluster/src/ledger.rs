@@ -1,7 +1,8 @@
 //! Which tasks are lost. Pure: decides from what the scheduler and the results say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// How often a task is submitted.
 pub const ATTEMPTS: u32 = 3;
@@ -67,9 +68,79 @@ impl Ledger {
     }
 }
 
+/// How long tasks wait for nodes that cannot run them.
+#[derive(Clone, Debug)]
+pub struct Patience {
+    limit: Duration,
+    /// The waiting tasks, and since when they wait.
+    since: BTreeMap<usize, Instant>,
+}
+
+/// The tasks whose wait begins or is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Tasks that begin to wait.
+    pub begun: Vec<usize>,
+    /// Tasks that have waited for longer than the limit, in each look.
+    pub over: Vec<usize>,
+}
+
+impl Patience {
+    /// Tasks may wait for this long.
+    pub fn new(limit: Duration) -> Self {
+        Self { limit, since: BTreeMap::new() }
+    }
+
+    /// The limit.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Decides after a look at the scheduler at the time `now`, when the tasks `unable` wait for nodes
+    /// that cannot run them. A task whose node could run it in between waits anew.
+    pub fn after_look<'t>(
+        &mut self,
+        now: Instant,
+        unable: impl IntoIterator<Item = &'t usize>,
+    ) -> Waits {
+        let before = std::mem::take(&mut self.since);
+        let mut waits = Waits::default();
+        for task in unable {
+            let since = *before.get(task).unwrap_or(&now);
+            self.since.insert(*task, since);
+            if !before.contains_key(task) {
+                waits.begun.push(*task);
+            }
+            if now.saturating_duration_since(since) >= self.limit {
+                waits.over.push(*task);
+            }
+        }
+        waits
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_waits_for_its_node_up_to_the_limit_and_anew_after_the_node_was_there() {
+        let mut patience = Patience::new(Duration::from_secs(10));
+        let start = Instant::now();
+        let mut look = |seconds, unable: &[usize]| {
+            let waits = patience.after_look(start + Duration::from_secs(seconds), unable);
+            (waits.begun, waits.over)
+        };
+        assert_eq!(look(0, &[]), (vec![], vec![]));
+        assert_eq!(look(1, &[2]), (vec![2], vec![]));
+        assert_eq!(look(5, &[2, 3]), (vec![3], vec![]));
+        assert_eq!(look(11, &[2, 3]), (vec![], vec![2]));
+        assert_eq!(look(12, &[2]), (vec![], vec![2]));
+        assert_eq!(look(15, &[2, 3]), (vec![3], vec![2]), "its node was there at 12");
+        assert_eq!(look(25, &[3]), (vec![], vec![3]));
+        let mut none = Patience::new(Duration::ZERO);
+        assert_eq!(none.after_look(start, &[7]).over, [7], "without patience, at once");
+    }
 
     #[test]
     fn a_task_without_results_is_submitted_again_a_limited_number_of_times() {

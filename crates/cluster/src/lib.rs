@@ -36,6 +36,7 @@ mod program;
 mod result_file;
 pub mod scheduler;
 pub mod slurm;
+mod submitted;
 pub mod task;
 mod watcher;
 
@@ -44,3 +45,4 @@ pub use error::ClusterError;
 pub use job::Job;
 pub use nodes::NodeJob;
 pub use notice::{Notice, NoticeListener};
+pub use result_file::read_messages;

@@ -1,33 +1,31 @@
 //! A job with one task a node: each measures the whole plan there, and hands back its run.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tactus_model::experiment::Plan;
 use tactus_model::format::printable;
+use tactus_model::time::Nanos;
 use tactus_wire::{MESSAGE_LIMIT, parse};
 
 use crate::ClusterError;
 use crate::cluster::remove_stale;
-use crate::directory::{JOB, JobDirectory, RESULTS, last_line};
+use crate::directory::{JOB, JobDirectory, RESULTS, RUN, last_line, results};
 use crate::error::of_file;
-use crate::ledger::{ATTEMPTS, Ledger};
-use crate::news::{self, NEWS, News, SCAN};
+use crate::ledger::Patience;
+use crate::news::{NEWS, SCAN};
 use crate::notice::{Notice, NoticeListener};
-use crate::scheduler::Scheduler;
 use crate::slurm::Slurm;
+use crate::submitted::Submitted;
 
 /// The format of the job's file.
 const FORMAT: &str = "tactus-nodes-1";
-
-/// The end of the names of runs.
-const SUFFIX: &str = ".run";
 
 /// The most nodes whose progress is shown in a line.
 const SHOWN: usize = 8;
@@ -81,7 +79,7 @@ impl NodePlan {
 /// The file into which an attempt of a task writes its run, complete or not at all.
 pub fn run_file(directory: &Path, task: usize) -> PathBuf {
     let process = std::process::id();
-    directory.join(RESULTS).join(format!("{task}.{process}{SUFFIX}"))
+    directory.join(RESULTS).join(format!("{task}.{process}{RUN}"))
 }
 
 /// What became of the file of a run.
@@ -91,8 +89,8 @@ pub enum Taken {
     Kept(String),
     /// It is not accepted, for this reason.
     Refused(String),
-    /// It cannot be stored, so the job ends.
-    Failed,
+    /// It is a run of the job, but cannot be stored now, for this reason.
+    Unstored(String),
 }
 
 /// Where a job for nodes runs.
@@ -104,16 +102,55 @@ pub struct NodeSettings {
     pub executable: PathBuf,
     /// The directories of programs, in the form of `PATH`.
     pub search_path: OsString,
+    /// How long to wait for a node that cannot run its task.
+    pub patience: Duration,
 }
+
+/// What became of the nodes of a job that has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The nodes without a run, with the reasons.
+    pub missing: BTreeMap<String, String>,
+    /// The nodes whose runs could not be stored.
+    pub unstored: Vec<String>,
+    /// The directory with the files of those runs, which stays.
+    pub folder: Option<PathBuf>,
+}
+
+/// Takes the file of a run of the task with this number.
+pub type Take<'t> = dyn FnMut(usize, &Path) -> Taken + 't;
 
 /// A submitted job. Dropping it cancels what has not ended, and removes its directory.
 pub struct NodeJob {
     nodes: Vec<String>,
-    scheduler: Box<dyn Scheduler>,
-    listener: NoticeListener,
-    is_cancelled: bool,
-    is_finished: Vec<bool>,
+    submitted: Submitted,
+    patience: Patience,
+    tasks: Vec<TaskState>,
+    /// The files that were looked at.
+    files: HashSet<PathBuf>,
+    /// What was last shown of running nodes, and when.
+    progress: (String, Instant),
+    // After the job was cancelled.
     directory: JobDirectory,
+}
+
+/// What is known of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum TaskState {
+    /// It is waited for.
+    Open,
+    /// Its run is in the store.
+    Stored,
+    /// Its run is in this file, and could not be stored.
+    Unstored(PathBuf),
+    /// It was given up, for this reason.
+    Lost(String),
+}
+
+impl TaskState {
+    fn is_measured(&self) -> bool {
+        matches!(self, Self::Stored | Self::Unstored(_))
+    }
 }
 
 impl NodeJob {
@@ -128,150 +165,131 @@ impl NodeJob {
     ) -> Result<Self, ClusterError> {
         let shared =
             fs::canonicalize(&settings.shared).map_err(of_file("open", &settings.shared))?;
-        remove_stale(&shared, &settings.search_path, true);
+        remove_stale(&shared, &settings.search_path, true, &listener);
         let directory = JobDirectory::create(&shared)?;
         directory.prepare("node", &settings.executable)?;
         directory.write_job(plan)?;
-        let slurm = Slurm::new(&settings.search_path, directory.path(), 1)?;
         let nodes = plan.nodes.clone();
-        let mut job = Self {
-            scheduler: Box::new(slurm.on_nodes(nodes.clone())),
-            is_finished: vec![false; nodes.len()],
-            nodes,
-            listener,
-            is_cancelled: false,
-            directory,
-        };
-        let tasks: Vec<usize> = (0..job.nodes.len()).collect();
-        // Dropping the job cancels the tasks that were accepted before one was refused.
-        job.scheduler.submit(&tasks)?;
+        let slurm = Slurm::new(&settings.search_path, directory.path(), 1)?;
+        let slurm = Box::new(slurm.on_nodes(nodes.clone()));
+        // Each task is one unit of work, as a turn is in a job of turns.
+        let tasks = (0..nodes.len()).map(|task| task..task + 1).collect();
         let turns = plan.plan.turns().len();
-        (job.listener)(&Notice::Submitted { job: job.scheduler.job(), tasks: tasks.len(), turns });
-        Ok(job)
+        Ok(Self {
+            submitted: Submitted::new(slurm, listener, directory.path(), tasks, turns)?,
+            patience: Patience::new(settings.patience),
+            tasks: vec![TaskState::Open; nodes.len()],
+            nodes,
+            files: HashSet::new(),
+            progress: (String::new(), Instant::now()),
+            directory,
+        })
     }
 
-    /// Watches the job until every node has finished, or `stop` is set, and passes each file of a run to
-    /// `take` with the number of its task. Returns the nodes without a run, with the reasons.
-    pub fn watch(
-        &mut self,
-        stop: &AtomicBool,
-        take: &mut dyn FnMut(usize, &Path) -> Taken,
-    ) -> BTreeMap<String, String> {
-        let began = Instant::now();
-        let mut seen = Seen {
-            ledger: Ledger::new((0..self.nodes.len()).map(|task| task..task + 1)),
-            files: HashSet::new(),
-            news: News::default(),
-            progress: (String::new(), began),
-            lost: BTreeMap::new(),
-            has_failed: false,
-        };
-        let mut next_look = began;
-        while !stop.load(Ordering::SeqCst) && !self.is_over(&seen) {
-            self.scan(&mut seen, take);
-            if Instant::now() >= next_look && !self.is_over(&seen) {
-                self.look(&mut seen, stop, take);
-                next_look = Instant::now() + news::pause(began.elapsed());
+    /// Watches the job until every node has finished or was given up, or `stop` is set, and passes each file
+    /// of a run to `take`.
+    pub fn watch(mut self, stop: &AtomicBool, take: &mut Take<'_>) -> Ended {
+        while !stop.load(Ordering::SeqCst) && !self.is_over() {
+            self.scan(take);
+            if !self.is_over() {
+                self.look(stop, take);
             }
-            if !self.is_over(&seen) {
+            if !self.is_over() {
                 thread::sleep(SCAN);
             }
         }
-        // A node may have finished meanwhile.
-        self.scan(&mut seen, take);
         self.cancel();
-        let mut lost = seen.lost;
-        for (task, is_finished) in self.is_finished.iter().enumerate() {
-            if !is_finished {
-                lost.entry(task).or_insert_with(|| "cancelled before it finished".to_owned());
-            }
-        }
-        lost.into_iter().map(|(task, reason)| (self.nodes[task].clone(), reason)).collect()
+        // A node may have finished meanwhile.
+        self.scan(take);
+        self.store_again(take);
+        self.ended()
     }
 
-    /// Whether every node has finished or was given up, or nothing can be stored.
-    fn is_over(&self, seen: &Seen) -> bool {
-        let mut tasks = self.is_finished.iter().enumerate();
-        seen.has_failed
-            || tasks.all(|(task, is_finished)| *is_finished || seen.lost.contains_key(&task))
+    /// Whether nothing is waited for.
+    fn is_over(&self) -> bool {
+        self.tasks.iter().all(|task| *task != TaskState::Open)
     }
 
-    /// Takes new files of runs.
-    fn scan(&mut self, seen: &mut Seen, take: &mut dyn FnMut(usize, &Path) -> Taken) {
-        for (task, path) in list(self.directory.path()) {
-            let is_wanted = self.is_finished.get(task).is_some_and(|is_finished| !is_finished);
-            if seen.has_failed || !is_wanted || !seen.files.insert(path.clone()) {
+    /// Takes new files of runs, and removes those that are not needed any more.
+    fn scan(&mut self, take: &mut Take<'_>) {
+        // A directory that cannot be read now is read again soon.
+        for (task, path) in results(self.directory.path(), RUN).unwrap_or_default() {
+            let Some(state) = self.tasks.get(task) else { continue };
+            if !self.files.insert(path.clone()) {
                 continue;
             }
-            match take(task, &path) {
-                Taken::Kept(run) => {
-                    self.is_finished[task] = true;
-                    let done = self.is_finished.iter().filter(|is_finished| **is_finished).count();
-                    (self.listener)(&Notice::Measured {
-                        node: self.nodes[task].clone(),
-                        run,
-                        done,
-                        of: self.nodes.len(),
-                    });
+            if !state.is_measured() {
+                match take(task, &path) {
+                    Taken::Kept(run) => self.is_stored(task, run),
+                    Taken::Refused(reason) => {
+                        let file = path.file_name().unwrap_or_default().to_string_lossy();
+                        self.submitted.show(&Notice::Refused { file: printable(&file), reason });
+                    }
+                    Taken::Unstored(reason) => {
+                        let node = self.nodes[task].clone();
+                        self.submitted.show(&Notice::Unstored { node, reason });
+                        self.tasks[task] = TaskState::Unstored(path);
+                        continue;
+                    }
                 }
-                Taken::Refused(reason) => {
-                    let file = path.file_name().unwrap_or_default().to_string_lossy();
-                    (self.listener)(&Notice::Refused { file: printable(&file), reason });
-                }
-                Taken::Failed => seen.has_failed = true,
+            }
+            // A file that stays is looked at once only.
+            let _ = fs::remove_file(&path);
+        }
+    }
+
+    fn is_stored(&mut self, task: usize, run: String) {
+        self.tasks[task] = TaskState::Stored;
+        let done = self.tasks.iter().filter(|task| **task == TaskState::Stored).count();
+        let (node, of) = (self.nodes[task].clone(), self.nodes.len());
+        self.submitted.show(&Notice::Measured { node, run, done, of });
+    }
+
+    /// Tries once more to store what could not be stored.
+    fn store_again(&mut self, take: &mut Take<'_>) {
+        for task in 0..self.tasks.len() {
+            let TaskState::Unstored(path) = &self.tasks[task] else { continue };
+            let path = path.clone();
+            if let Taken::Kept(run) = take(task, &path) {
+                self.is_stored(task, run);
+                // What is in the store needs no file.
+                let _ = fs::remove_file(&path);
             }
         }
     }
 
-    /// Asks the scheduler for the tasks, and submits lost ones again.
-    fn look(
-        &mut self,
-        seen: &mut Seen,
-        stop: &AtomicBool,
-        take: &mut dyn FnMut(usize, &Path) -> Taken,
-    ) {
-        let look = match self.scheduler.look(stop) {
-            Ok(Some(look)) => look,
-            Ok(None) => return,
-            Err(_) if stop.load(Ordering::SeqCst) => return,
-            Err(error) => return seen.news.is_silent(&error, &self.listener),
-        };
-        seen.news.show(&look, &*self.scheduler, &self.listener);
-        self.show_progress(look.running.keys().copied(), seen);
+    /// Asks the scheduler for the tasks, submits lost ones again, and gives up those whose node is not
+    /// there any more.
+    fn look(&mut self, stop: &AtomicBool, take: &mut Take<'_>) {
+        let Some(look) = self.submitted.look(stop) else { return };
+        self.show_progress(look.running.keys().copied());
         // Results that came since the last scan count.
-        self.scan(seen, take);
-        let active: BTreeSet<usize> =
-            look.running.keys().chain(look.waiting.keys()).copied().collect();
-        let decision = seen.ledger.after_look(&active, |task| self.is_finished[task]);
-        if !decision.again.is_empty() {
-            let directory = self.directory.path();
-            let last = decision.again.iter().find_map(|task| last_line(directory, *task));
-            match self.scheduler.submit(&decision.again) {
-                Ok(()) => (self.listener)(&Notice::Again {
-                    tasks: decision.again.len(),
-                    job: self.scheduler.job(),
-                    last,
-                }),
-                Err(error) => seen.news.is_silent(&error, &self.listener),
-            }
+        self.scan(take);
+        let tasks = &self.tasks;
+        let is_finished = |task: usize| tasks[task] != TaskState::Open;
+        for (task, reason) in self.submitted.submit_again(&look, is_finished) {
+            self.tasks[task] = TaskState::Lost(reason);
         }
-        for task in decision.given_up {
-            let reason = match last_line(self.directory.path(), task) {
-                Some(line) => {
-                    format!("ended {ATTEMPTS} times without a run; last line of its log: {line}")
-                }
-                None => format!(
-                    "ended {ATTEMPTS} times without a run and without a log; does it see the directory {}?",
-                    self.directory.path().display()
-                ),
-            };
-            seen.lost.insert(task, reason);
+        let open =
+            look.unable.iter().filter(|(task, _)| self.tasks.get(**task) == Some(&TaskState::Open));
+        let unable: BTreeMap<usize, &String> = open.map(|(task, state)| (*task, state)).collect();
+        let waits = self.patience.after_look(Instant::now(), unable.keys());
+        let limit = Nanos::from(self.patience.limit());
+        for task in waits.begun {
+            let (node, state) = (self.nodes[task].clone(), unable[&task].clone());
+            self.submitted.show(&Notice::Unable { node, state, limit });
+        }
+        for task in waits.over {
+            let (node, state) = (&self.nodes[task], unable[&task]);
+            self.tasks[task] = TaskState::Lost(format!(
+                "its state in Slurm was {state} for {limit}; the reason: scontrol show node {node}"
+            ));
         }
     }
 
     /// Shows the last lines of running nodes, if they changed.
-    fn show_progress(&self, running: impl Iterator<Item = usize>, seen: &mut Seen) {
-        let (shown, when) = &seen.progress;
+    fn show_progress(&mut self, running: impl Iterator<Item = usize>) {
+        let (shown, when) = &self.progress;
         if when.elapsed() < NEWS {
             return;
         }
@@ -281,17 +299,36 @@ impl NodeJob {
         });
         let nodes = known.take(SHOWN).collect::<Vec<_>>().join("; ");
         if !nodes.is_empty() && nodes != *shown {
-            (self.listener)(&Notice::Progress { nodes: nodes.clone() });
-            seen.progress = (nodes, Instant::now());
+            self.submitted.show(&Notice::Progress { nodes: nodes.clone() });
+            self.progress = (nodes, Instant::now());
         }
     }
 
     /// Cancels what is left, once.
     fn cancel(&mut self) {
-        if !std::mem::replace(&mut self.is_cancelled, true) {
-            let is_over = self.is_finished.iter().all(|is_finished| *is_finished);
-            news::cancel(&mut *self.scheduler, is_over, &self.listener);
+        let is_over = self.tasks.iter().all(TaskState::is_measured);
+        self.submitted.cancel(is_over);
+    }
+
+    /// What became of the nodes. The files of runs that could not be stored move to a directory that stays.
+    fn ended(&mut self) -> Ended {
+        let mut ended = Ended::default();
+        for (node, task) in self.nodes.iter().zip(&self.tasks) {
+            let reason = match task {
+                TaskState::Stored => continue,
+                TaskState::Unstored(_) => {
+                    ended.unstored.push(node.clone());
+                    continue;
+                }
+                TaskState::Open => "cancelled before it finished".to_owned(),
+                TaskState::Lost(reason) => reason.clone(),
+            };
+            ended.missing.insert(node.clone(), reason);
         }
+        if !ended.unstored.is_empty() {
+            ended.folder = self.directory.keep_runs();
+        }
+        ended
     }
 }
 
@@ -299,33 +336,6 @@ impl Drop for NodeJob {
     fn drop(&mut self) {
         self.cancel();
     }
-}
-
-/// What the watcher has seen and said.
-struct Seen {
-    ledger: Ledger,
-    files: HashSet<PathBuf>,
-    news: News,
-    /// What was last shown of running nodes, and when.
-    progress: (String, Instant),
-    /// The tasks that were given up, with the reasons.
-    lost: BTreeMap<usize, String>,
-    /// Whether a run could not be stored.
-    has_failed: bool,
-}
-
-/// The files of runs in the directory of a job, with the numbers of their tasks.
-fn list(directory: &Path) -> Vec<(usize, PathBuf)> {
-    // A directory that cannot be read now is read again soon.
-    let entries = fs::read_dir(directory.join(RESULTS)).into_iter().flatten().flatten();
-    let found = entries.filter_map(|entry| {
-        let name = entry.file_name();
-        let task = name.to_str()?.strip_suffix(SUFFIX)?.split('.').next()?.parse().ok()?;
-        Some((task, entry.path()))
-    });
-    let mut found: Vec<_> = found.collect();
-    found.sort();
-    found
 }
 
 #[cfg(test)]
@@ -355,13 +365,13 @@ mod tests {
     #[test]
     fn only_complete_files_of_runs_are_listed() {
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(list(directory.path()), []);
+        assert!(results(directory.path(), RUN).is_err());
         fs::create_dir(directory.path().join(RESULTS)).unwrap();
         let run = run_file(directory.path(), 2);
         fs::write(&run, "").unwrap();
         for name in [".tactus-1-0", "x.run", "3.turn"] {
             fs::write(directory.path().join(RESULTS).join(name), "").unwrap();
         }
-        assert_eq!(list(directory.path()), [(2, run)]);
+        assert_eq!(results(directory.path(), RUN).unwrap(), [(2, run)]);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tactus_model::time::Nanos;
+
 /// News of a job on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -55,6 +57,27 @@ pub enum Notice {
         /// The number of all nodes.
         of: usize,
     },
+    /// A node cannot run its task now.
+    Unable {
+        /// The node.
+        node: String,
+        /// Its state in the scheduler's words.
+        state: String,
+        /// How long it is waited for.
+        limit: Nanos,
+    },
+    /// The run of a node cannot be stored.
+    Unstored {
+        /// The node.
+        node: String,
+        /// The reason.
+        reason: String,
+    },
+    /// Runs of nodes that a killed process did not import are kept.
+    Kept {
+        /// The directory of their files.
+        folder: String,
+    },
     /// How far running nodes are.
     Progress {
         /// The last line of each node, in words.
@@ -89,6 +112,9 @@ impl Notice {
             | Self::State { fix: Some(_), .. }
             | Self::Silent { .. }
             | Self::Again { .. }
+            | Self::Unable { .. }
+            | Self::Unstored { .. }
+            | Self::Kept { .. }
             | Self::Refused { .. }
             | Self::StillEnding { .. } => true,
         }
@@ -122,6 +148,19 @@ impl fmt::Display for Notice {
             Self::Measured { node, run, done, of } => {
                 write!(f, "{node}: {run}; finished nodes: {done} of {of}")
             }
+            Self::Unable { node, state, limit } => write!(
+                f,
+                "warning: node {node} cannot run its task: its state is {state}. If it stays so for {limit}, \
+                 the others finish without it"
+            ),
+            Self::Unstored { node, reason } => write!(
+                f,
+                "warning: the run of {node} is not stored yet: {reason}. Its file is kept, and the others go on"
+            ),
+            Self::Kept { folder } => write!(
+                f,
+                "warning: a killed command left runs that are not imported. fix: tactus import {folder}/*.run"
+            ),
             Self::Progress { nodes } => f.write_str(nodes),
             Self::Refused { file, reason } => {
                 write!(f, "warning: the result {file} is refused: {reason}")

@@ -40,7 +40,9 @@ pub(crate) fn run(
     let mut command = Command::new(file);
     tactus_sys::process::die_with_parent(&mut command);
     // A person's defaults for these programs would hide tasks.
-    for variable in ["SQUEUE_STATES", "SQUEUE_USERS", "SQUEUE_PARTITION", "SQUEUE_ACCOUNT"] {
+    let variables =
+        ["SQUEUE_STATES", "SQUEUE_USERS", "SQUEUE_PARTITION", "SQUEUE_ACCOUNT", "SINFO_PARTITION"];
+    for variable in variables {
         command.env_remove(variable);
     }
     let child = command

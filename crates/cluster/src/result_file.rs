@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,14 +17,14 @@ use tactus_model::message::Message;
 use tactus_model::time::Realtime;
 use tactus_wire::{MESSAGE_LIMIT, encode};
 
-use crate::directory::RESULTS;
+use crate::directory::{RESULTS, plain};
 use crate::error::of_file;
 use crate::{ClusterError, Job, floats};
 
 const FORMAT: &str = "tactus-turn-1";
 
 /// The end of the names of result files.
-const SUFFIX: &str = ".turn";
+pub(crate) const SUFFIX: &str = ".turn";
 
 /// The maximum size of a header in bytes: the bits of each floating-point number take 21.
 const HEADER_LIMIT: u64 = 1 << 16;
@@ -122,10 +122,6 @@ impl Collected {
     }
 }
 
-fn plain(c: char) -> char {
-    if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }
-}
-
 /// A result file that was read and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checked {
@@ -139,21 +135,6 @@ pub(crate) struct Checked {
     pub(crate) messages: Vec<Message>,
 }
 
-/// The result files in the directory of a job: the turns by their names, and the files. The names
-/// only save reading every file; [`read`] compares the turn.
-pub(crate) fn list(directory: &Path) -> io::Result<Vec<(usize, PathBuf)>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory.join(RESULTS))? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else { continue };
-        let turn = name.split('.').next().and_then(|turn| turn.parse().ok());
-        found.extend(turn.map(|turn| (turn, entry.path())));
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// Reads and checks the result of a turn of `job`, whose digest is `digest`.
 ///
 /// # Errors
@@ -161,16 +142,36 @@ pub(crate) fn list(directory: &Path) -> io::Result<Vec<(usize, PathBuf)>> {
 pub(crate) fn read(path: &Path, job: &Job, digest: &str, turn: usize) -> Result<Checked, String> {
     let cell = job.cell(turn).ok_or_else(|| format!("the job has no turn {turn}"))?;
     let limit = HEADER_LIMIT + output_limit(cell, 1);
-    let is_file = fs::symlink_metadata(path).is_ok_and(|there| there.is_file());
-    if !is_file {
-        return Err("it is not a regular file".to_owned());
-    }
     let failed = |error: io::Error| error.to_string();
-    let file = tactus_sys::regular_file::open(path).map_err(failed)?;
+    let file = tactus_sys::regular_file::open_of_others(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.len() > limit {
         return Err(format!("it has more than {limit} bytes, the limit for its cell"));
     }
-    let mut reader = BufReader::new(file.take(limit));
+    check(BufReader::new(file.take(limit)), job, digest, turn)
+}
+
+/// Reads the messages of a result file, checked as those of a node: the result of a turn of `job`, whose digest is
+/// `digest`.
+///
+/// # Errors
+/// A sentence that says why the file is not accepted.
+pub fn read_messages(
+    reader: impl BufRead,
+    job: &Job,
+    digest: &str,
+    turn: usize,
+) -> Result<Vec<Message>, String> {
+    check(reader, job, digest, turn).map(|checked| checked.messages)
+}
+
+/// Reads and checks the content of a result file.
+fn check(
+    mut reader: impl BufRead,
+    job: &Job,
+    digest: &str,
+    turn: usize,
+) -> Result<Checked, String> {
+    let failed = |error: io::Error| error.to_string();
     let mut line = Vec::new();
     reader.by_ref().take(HEADER_LIMIT).read_until(b'\n', &mut line).map_err(failed)?;
     let header: Header = serde_json::from_slice(&line)
@@ -220,6 +221,7 @@ impl Checked {
     /// Requires that the last message, and no other, is the result of the turn, measured by the parts of
     /// the job and proved by as many machines as it demands.
     fn require_turn(&self, job: &Job, turn: usize) -> Result<(), String> {
+        let planned = job.turns.get(turn).ok_or_else(|| format!("the job has no turn {turn}"))?;
         let is_failure = |message: &Message| {
             matches!(message, Message::Failed { .. } | Message::HostFault { .. })
         };
@@ -234,7 +236,7 @@ impl Checked {
             Message::Finished(measurement) if !self.failed => measurement,
             _ => return Err("the result of its turn is missing".to_owned()),
         };
-        if measurement.turn != job.turns[turn] {
+        if measurement.turn != *planned {
             return Err("it has the measurement of another turn".to_owned());
         }
         let cell = job.cell(turn).and_then(|cell| cell.target.guest());
@@ -256,9 +258,12 @@ impl Checked {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use tactus_model::experiment::{Experiment, Overrides};
 
     use super::*;
+    use crate::directory::results;
     use crate::job::JobSettings;
 
     fn job() -> Job {
@@ -281,7 +286,7 @@ mod tests {
         collected.add(&failed).unwrap();
         assert!(collected.is_over);
         collected.write(directory.path(), "digest", 1, "n/1").unwrap();
-        let files = list(directory.path()).unwrap();
+        let files = results(directory.path(), SUFFIX).unwrap();
         let [(1, path)] = files.as_slice() else { panic!("{files:?}") };
         let path = path.clone();
         (directory, path)

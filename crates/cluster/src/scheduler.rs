@@ -12,6 +12,9 @@ pub struct Look {
     pub running: BTreeMap<usize, String>,
     /// The waiting tasks with the reasons.
     pub waiting: BTreeMap<usize, String>,
+    /// The waiting tasks that only one node may run, and which it cannot run now, with the state of the
+    /// node, e.g. `down`.
+    pub unable: BTreeMap<usize, String>,
     /// The number of tasks whose processes have ended, or are being ended, and whose nodes are not free
     /// yet. On a node that vanished, that takes minutes.
     pub completing: usize,
@@ -32,6 +35,9 @@ pub enum Ending {
 pub trait Scheduler: Send {
     /// The job in a person's words, e.g. `slurm job 12`.
     fn job(&self) -> String;
+
+    /// Whether it has accepted a task.
+    fn has_tasks(&self) -> bool;
 
     /// Submits tasks, by their numbers.
     ///
@@ -114,7 +120,7 @@ mod tests {
             running: [(0, text("n2")), (3, text("n1")), (4, text("n1"))].into(),
             waiting: [(1, text("Resources")), (2, text("JobHeldUser")), (5, text("Resources"))]
                 .into(),
-            completing: 0,
+            ..Look::default()
         };
         assert_eq!(look.running_text(), "3 tasks run on n1, n2");
         assert_eq!(look.waiting_text(), "1 waits (JobHeldUser); 2 wait (Resources)");

@@ -3,6 +3,7 @@
 //! A person's own choices, such as a partition or an account, come from the variables of sbatch(1),
 //! e.g. `SBATCH_PARTITION`.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -24,6 +25,7 @@ const WORD: usize = 200;
 pub struct Slurm {
     sbatch: PathBuf,
     squeue: PathBuf,
+    sinfo: PathBuf,
     scancel: PathBuf,
     /// The job's directory.
     directory: PathBuf,
@@ -46,6 +48,7 @@ impl Slurm {
         Ok(Self {
             sbatch: find(search_path, "sbatch")?,
             squeue: find(search_path, "squeue")?,
+            sinfo: find(search_path, "sinfo")?,
             scancel: find(search_path, "scancel")?,
             directory: directory.to_owned(),
             name,
@@ -106,6 +109,25 @@ impl Slurm {
         ]
         .map(OsString::from);
         Ok(read(&run("squeue", &self.squeue, &arguments, stop)?))
+    }
+
+    /// Those of these tasks whose node cannot run them, with its state.
+    fn unable(
+        &self,
+        tasks: &BTreeMap<usize, String>,
+        stop: &AtomicBool,
+    ) -> Result<BTreeMap<usize, String>, ClusterError> {
+        let node = |task: &usize| self.nodes.get(*task).map(String::as_str);
+        let nodes = tasks.keys().filter_map(node).collect::<Vec<_>>().join(",");
+        if nodes.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let nodes = format!("--nodes={nodes}");
+        let arguments = ["--noheader", "--Node", &nodes, "--format=%N|%T"].map(OsString::from);
+        let said = run("sinfo", &self.sinfo, &arguments, Some(stop))?;
+        let states = unable(&said);
+        let state = |task: &usize| Some((*task, states.get(node(task)?)?.clone()));
+        Ok(tasks.keys().filter_map(state).collect())
     }
 }
 
@@ -176,9 +198,27 @@ fn read(text: &str) -> Look {
     look
 }
 
+/// Reads what `sinfo` prints, a line `node|state` for each node and partition: the nodes on which no task
+/// starts until someone repairs or resumes them. Busy ones are not among them, nor those that Slurm powers up.
+fn unable(text: &str) -> BTreeMap<String, String> {
+    const STATES: [&str; 6] = ["down", "drain", "fail", "maint", "unknown", "not_responding"];
+    let nodes = text.lines().filter_map(|line| {
+        let (node, state) = line.trim().split_once('|')?;
+        // A star says that the node does not respond.
+        let is_unable = state.ends_with('*') || STATES.iter().any(|it| state.starts_with(it));
+        let state: String = printable(state).chars().take(WORD).collect();
+        is_unable.then(|| (node.to_owned(), state))
+    });
+    nodes.collect()
+}
+
 impl Scheduler for Slurm {
     fn job(&self) -> String {
         format!("slurm job {}", self.arrays.last().map_or("", String::as_str))
+    }
+
+    fn has_tasks(&self) -> bool {
+        !self.arrays.is_empty()
     }
 
     fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
@@ -194,7 +234,9 @@ impl Scheduler for Slurm {
     }
 
     fn look(&mut self, stop: &AtomicBool) -> Result<Option<Look>, ClusterError> {
-        self.squeue(Some(stop)).map(Some)
+        let mut look = self.squeue(Some(stop))?;
+        look.unable = self.unable(&look.waiting, stop)?;
+        Ok(Some(look))
     }
 
     fn cancel(&mut self) -> Result<Ending, ClusterError> {
@@ -230,5 +272,20 @@ mod tests {
         let waiting = [(2, "Resources"), (3, "launch failed requeued held"), (4, "SUSPENDED")];
         assert_eq!(look.waiting, waiting.map(|(task, reason)| (task, reason.to_owned())).into());
         assert_eq!(read("").waiting_text(), "");
+    }
+
+    #[test]
+    fn nodes_that_cannot_run_tasks_differ_from_busy_ones() {
+        let text = "n1|idle\nn1|idle\nn2|down*\nn3|draining\nn4|allocated\nn5|idle*\nn6|idle~\n\
+                    n7|mixed\nn8|drained\nn9|unknown\nn10|reserved\nx\n";
+        let expected = [
+            ("n2", "down*"),
+            ("n3", "draining"),
+            ("n5", "idle*"),
+            ("n8", "drained"),
+            ("n9", "unknown"),
+        ];
+        let expected = expected.map(|(node, state)| (node.to_owned(), state.to_owned()));
+        assert_eq!(unable(text), expected.into());
     }
 }

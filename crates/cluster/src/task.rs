@@ -13,10 +13,10 @@ use tactus_model::guest::Guest;
 use tactus_model::message::{CellRequest, Message};
 use tactus_wire::{Input, MESSAGE_LIMIT, parse};
 
-use crate::directory::{CONSOLES, JOB};
+use crate::directory::{CONSOLES, JOB, results};
 use crate::error::of_file;
 use crate::job::FORMAT;
-use crate::result_file::{Collected, list, read};
+use crate::result_file::{Collected, SUFFIX, read};
 use crate::{ClusterError, Job, parts};
 
 /// How often a request to end is noticed.
@@ -50,7 +50,7 @@ pub fn run(
     }
     let guests = guests(directory, &job, turns.clone(), search_path)?;
     for turn in turns {
-        let results = list(directory).map_err(of_file("read", directory))?;
+        let results = results(directory, SUFFIX).map_err(of_file("read", directory))?;
         let mut results = results.iter().filter(|(of, _)| *of == turn);
         let is_finished =
             results.any(|(_, path)| read(path, &job, &digest, turn).is_ok_and(|it| !it.failed));

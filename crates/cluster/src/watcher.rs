@@ -1,18 +1,16 @@
 //! The thread that watches a job: results in the shared directory, tasks at the scheduler.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use crate::Job;
-use crate::directory::last_line;
-use crate::ledger::{ATTEMPTS, Ledger};
-use crate::news::{self, News, SCAN};
-use crate::notice::{Notice, NoticeListener};
-use crate::result_file::{list, read};
-use crate::scheduler::Scheduler;
+use crate::directory::results;
+use crate::news::SCAN;
+use crate::notice::Notice;
+use crate::result_file::{SUFFIX, read};
+use crate::submitted::Submitted;
 
 /// How many tasks must fail a turn before it counts as failed: a node that dies may kill its guests first.
 const FAILURES: usize = 2;
@@ -123,36 +121,18 @@ pub(crate) struct Watcher {
     pub(crate) job: Arc<Job>,
     pub(crate) digest: String,
     pub(crate) directory: PathBuf,
-    pub(crate) scheduler: Box<dyn Scheduler>,
-    pub(crate) listener: NoticeListener,
+    pub(crate) submitted: Submitted,
     pub(crate) shared: Arc<Shared>,
-}
-
-/// What the watcher has seen and said.
-struct Seen {
-    ledger: Ledger,
-    files: HashSet<PathBuf>,
-    began: Instant,
-    next_look: Instant,
-    news: News,
+    /// The result files that were read.
+    pub(crate) files: HashSet<PathBuf>,
 }
 
 impl Watcher {
     pub(crate) fn watch(mut self) {
-        let began = Instant::now();
-        let tasks = (0..self.job.tasks.len()).map(|task| self.job.turns_of(task));
-        let mut seen = Seen {
-            ledger: Ledger::new(tasks),
-            files: HashSet::new(),
-            began,
-            next_look: began,
-            news: News::default(),
-        };
         while !self.shared.stop.load(Ordering::SeqCst) {
-            self.scan(&mut seen);
-            if Instant::now() >= seen.next_look && !self.is_over() {
-                self.look(&mut seen);
-                seen.next_look = Instant::now() + news::pause(seen.began.elapsed());
+            self.scan();
+            if !self.is_over() {
+                self.look();
             }
             let index = self.shared.index();
             if !self.shared.stop.load(Ordering::SeqCst) {
@@ -160,10 +140,10 @@ impl Watcher {
             }
         }
         // A task that ran twice may have ended late.
-        self.scan(&mut seen);
+        self.scan();
         // The last task has written its last result.
         let is_over = self.is_over();
-        news::cancel(&mut *self.scheduler, is_over, &self.listener);
+        self.submitted.cancel(is_over);
     }
 
     /// Whether every turn has a state.
@@ -173,10 +153,10 @@ impl Watcher {
     }
 
     /// Reads new result files.
-    fn scan(&self, seen: &mut Seen) {
+    fn scan(&mut self) {
         // A directory that cannot be read now is read again soon.
-        for (turn, path) in list(&self.directory).unwrap_or_default() {
-            if !seen.files.insert(path.clone()) {
+        for (turn, path) in results(&self.directory, SUFFIX).unwrap_or_default() {
+            if !self.files.insert(path.clone()) {
                 continue;
             }
             match read(&path, &self.job, &self.digest, turn) {
@@ -193,53 +173,24 @@ impl Watcher {
                 Err(reason) => {
                     let file = path.file_name().unwrap_or_default().to_string_lossy();
                     let file = tactus_model::format::printable(&file);
-                    (self.listener)(&Notice::Refused { file, reason });
+                    self.submitted.show(&Notice::Refused { file, reason });
                 }
             }
         }
     }
 
     /// Asks the scheduler for the tasks, and submits lost ones again.
-    fn look(&mut self, seen: &mut Seen) {
-        let look = match self.scheduler.look(&self.shared.stop) {
-            Ok(Some(look)) => look,
-            Ok(None) => return,
-            Err(_) if self.shared.stop.load(Ordering::SeqCst) => return,
-            Err(error) => return seen.news.is_silent(&error, &self.listener),
-        };
-        seen.news.show(&look, &*self.scheduler, &self.listener);
+    fn look(&mut self) {
+        let Some(look) = self.submitted.look(&self.shared.stop) else { return };
         // Results that came since the last scan count.
-        self.scan(seen);
-        let active: BTreeSet<usize> =
-            look.running.keys().chain(look.waiting.keys()).copied().collect();
-        let decision = {
+        self.scan();
+        let given_up = {
             let index = self.shared.index();
-            seen.ledger.after_look(&active, |turn| index.state(turn) != TurnState::Waiting)
+            let is_finished = |turn| index.state(turn) != TurnState::Waiting;
+            self.submitted.submit_again(&look, is_finished)
         };
-        if !decision.again.is_empty() {
-            let last = decision.again.iter().find_map(|task| last_line(&self.directory, *task));
-            match self.scheduler.submit(&decision.again) {
-                Ok(()) => (self.listener)(&Notice::Again {
-                    tasks: decision.again.len(),
-                    job: self.scheduler.job(),
-                    last,
-                }),
-                Err(error) => seen.news.is_silent(&error, &self.listener),
-            }
-        }
-        for task in decision.given_up {
-            let reason = match last_line(&self.directory, task) {
-                Some(line) => {
-                    format!(
-                        "task {task} ended {ATTEMPTS} times without a result; last line of its log: {line}"
-                    )
-                }
-                None => format!(
-                    "task {task} ended {ATTEMPTS} times without a result and without a log; \
-                     do all nodes see the directory {}?",
-                    self.directory.display()
-                ),
-            };
+        for (task, ended) in given_up {
+            let reason = format!("task {task} {ended}");
             let turns = self.job.turns_of(task).map(|turn| (turn, reason.clone()));
             self.shared.index().given_up.extend(turns);
             self.shared.wake();

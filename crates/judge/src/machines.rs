@@ -6,6 +6,8 @@
 //! Outliers*, 1993, section 3.3), which does not depend on the outliers themselves. With fewer, it is a machine
 //! whose 95 % interval lies apart from those of all others, which overlap each other.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tactus_model::run::{Run, RunId};
 use tactus_model::time::{Instant, Nanos, Realtime};
@@ -176,6 +178,9 @@ pub struct Ranking {
     pub of_worst_cell: bool,
     /// The machines, that with the least figure first; those without the figure last.
     pub machines: Vec<MachineResult>,
+    /// The machines that were to be measured and have no run, with the reasons.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<String, String>,
 }
 
 impl Ranking {
@@ -195,7 +200,7 @@ impl Ranking {
         for (result, outlier) in machines.iter_mut().zip(outliers(&values)) {
             result.outlier = outlier;
         }
-        Self { experiment, figure, of_worst_cell, machines }
+        Self { experiment, figure, of_worst_cell, machines, missing: BTreeMap::new() }
     }
 
     /// The machines that have the figure.

@@ -94,6 +94,7 @@ fn findings(ranking: &Ranking) -> Vec<String> {
     if !drifted.is_empty() {
         found.push(format!("Worse than in their last run: {drifted}."));
     }
+    found.extend(missing(ranking));
     let without = names(ranking.machines.iter().filter(|result| result.figure.is_none()));
     if !without.is_empty() {
         found.push(format!("Too few samples for the {}: {without}.", ranking.figure));
@@ -105,6 +106,20 @@ fn findings(ranking: &Ranking) -> Vec<String> {
         ));
     }
     found
+}
+
+/// The machines that were to be measured and have no run.
+fn missing(ranking: &Ranking) -> Option<String> {
+    const NAMED: usize = 10;
+    let reasons = ranking.missing.iter().take(NAMED);
+    let reasons: Vec<String> = reasons.map(|(node, why)| format!("{node} ({why})")).collect();
+    let more = if ranking.missing.len() > NAMED { ", …" } else { "" };
+    (!reasons.is_empty()).then(|| {
+        format!(
+            "warning: machines without a run, which are not ranked: {}{more}.",
+            reasons.join(", ")
+        )
+    })
 }
 
 fn ends(ranking: &Ranking, ranked: &[&MachineResult]) -> String {
@@ -120,6 +135,11 @@ fn ends(ranking: &Ranking, ranked: &[&MachineResult]) -> String {
         [first, .., last] => {
             let [least, most] = [first, last].map(|result| value(result).unwrap_or_default());
             let ratio = most.as_nanos() as f64 / least.as_nanos().max(1) as f64;
+            if ratio < 1.0 + MARGIN {
+                let (least, most) = (format::latency(least), format::latency(most));
+                let machines = count(ranked.len());
+                return format!("The {figure} is from {least} to {most} on all {machines}.");
+            }
             format!(
                 "The {figure} is {} on {} and {} on {}, {ratio:.1} times as much.",
                 format::latency(least),
@@ -308,6 +328,17 @@ mod tests {
         assert!(!page.contains("<script>"), "{page}");
         assert!(page.contains("<svg"), "{page}");
         assert!(!page.contains("NaN"), "{page}");
+    }
+
+    #[test]
+    fn machines_without_a_run_are_named_with_the_reason() {
+        let mut ranking = ranking();
+        assert!(!machines_text(&ranking, &TableOptions::of_width(160)).contains("without a run"));
+        ranking.missing = [("n9".to_owned(), "it was <b>down".to_owned())].into();
+        let text = machines_text(&ranking, &TableOptions::of_width(160));
+        assert!(text.contains("not ranked: n9 (it was <b>down)."), "{text}");
+        let page = machines_page(&ranking).unwrap();
+        assert!(page.contains("not ranked: n9") && !page.contains("<b>down"), "{page}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `tactus measure`: measures an experiment.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +8,11 @@ use clap::Args;
 use serde::Serialize;
 use tactus_app::machines::{self, Asked};
 use tactus_app::measure::{GuestSettings, continue_run, new_run, require_end};
+use tactus_app::nodes::{self, Nodes};
 use tactus_app::overview::{self, CellOverview};
 use tactus_app::page::{self, PageOptions};
 use tactus_app::runs::Runs;
-use tactus_app::{Places, Subject, explain, files, kernels, nodes};
+use tactus_app::{Places, Subject, explain, files, kernels};
 use tactus_judge::history::Figure;
 use tactus_judge::machines::Ranking;
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
@@ -69,6 +71,11 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "LIST", help_heading = HEADING,
         conflicts_with_all = ["continued", "turns_per_task"])]
     nodes: Option<String>,
+    /// With --nodes: go on without a node that is down, drained or not responding for this long. Busy nodes are
+    /// waited for [default: 10min]
+    #[arg(long, value_name = "DURATION", help_heading = HEADING, requires = "nodes",
+        value_parser = positive)]
+    node_wait: Option<Nanos>,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
     #[arg(short, long, value_name = "N", conflicts_with = "continued",
         value_parser = whole(1..=Plan::MAX_ROUNDS))]
@@ -139,11 +146,18 @@ enum Conclusion<'a> {
         #[serde(flatten)]
         ranking: &'a Ranking,
     },
+    Missing {
+        group: &'a RunId,
+        nodes: &'a BTreeMap<String, String>,
+    },
     Page {
         run: &'a RunId,
         path: &'a Path,
     },
 }
+
+/// How long to wait for a node that cannot run its task: longer than a restart takes.
+const PATIENCE: Nanos = Nanos::from_secs(600);
 
 pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
     arguments.page.as_deref().map_or(Ok(()), files::check)?;
@@ -204,14 +218,22 @@ fn run_on_nodes(arguments: &MeasureArguments, list: &str, places: &Places) -> Co
     }
     let mut store = places.open_store()?;
     let mut listener = RunListener::new(arguments.json, arguments.quietness);
-    let measured = nodes::measure(places, &mut store, &plan, list, &shared, &mut listener)?;
+    let patience = arguments.node_wait.unwrap_or(PATIENCE);
+    let wanted = Nodes { list, shared: &shared, patience };
+    let measured = nodes::measure(places, &mut store, &plan, wanted, &mut listener)?;
     for_any_reader(listener.end())?;
     drop(store);
-    if !measured.runs.is_empty() {
+    if arguments.json && !measured.missing.is_empty() {
+        let (group, nodes) = (&measured.group, &measured.missing);
+        for_any_reader(write_line(&Conclusion::Missing { group, nodes }))?;
+    }
+    // A store that cannot be written may not be readable either.
+    if !measured.runs.is_empty() && measured.unstored.is_none() {
         let asked = Asked { figure: Figure::P99, cell: None };
         let name = |run: &RunId| run.as_str().parse::<Address>();
         let names: Vec<Address> = measured.runs.iter().flat_map(name).collect();
         let ranking = machines::ranking(&Runs::new(places), &names, None, &asked)?;
+        let ranking = Ranking { missing: measured.missing.clone(), ..ranking };
         for_any_reader(if arguments.json {
             write_line(&Conclusion::Machines { group: &measured.group, ranking: &ranking })
         } else {

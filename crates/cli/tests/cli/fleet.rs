@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tactus_testing::{Need, SlurmCluster, files_below, require, skip, wait_until};
 
+use crate::full_disk::SmallDisk;
 use crate::support::Tactus;
 
 /// A plan of three short turns on this kernel.
@@ -349,4 +350,52 @@ fn needs_slurm_nodes_are_measured_alone_and_ranked_and_an_interrupt_leaves_no_jo
     require_nothing_left(&tactus, &cluster);
     let listed = tactus.succeed(&["list", "--json"]);
     assert_eq!(listed.lines().count(), 7, "{listed}");
+}
+
+#[test]
+fn needs_slurm_runs_of_nodes_are_kept_if_the_store_is_full_and_others_finish_without_a_lost_node() {
+    let Some(cluster) = require(Need::Slurm, SlurmCluster::start()) else { return };
+    let tactus = Tactus::new();
+    let Some(disk) = SmallDisk::mount(&tactus, "8m") else { return };
+
+    // The store is full when the nodes have finished.
+    let store = disk.path("runs.sqlite").display().to_string();
+    let more = ["--no-page", "--store", &store, "--duration", "2s"];
+    let mut running = Running::start(&mut on_nodes(&tactus, &cluster, "n1,n3", &more));
+    running.wait_for("submitted");
+    let filler = disk.fill();
+    assert_eq!(running.end(), Some(3), "{}", running.said());
+    for said in ["the run of n1 is not stored yet", "the runs of n1, n3 are not stored"] {
+        assert!(running.says(said), "{}", running.said());
+    }
+    assert!(running.says("tactus import ") && running.says("/*.run"), "{}", running.said());
+    assert_eq!(cluster.client("squeue", &["--noheader", "--states=PENDING,RUNNING"]), "");
+    let kept = files_below(&cluster.shared());
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    fs::remove_file(filler).unwrap();
+    for file in &kept {
+        tactus.succeed(&["import", "--store", &store, &file.display().to_string()]);
+        fs::remove_file(file).unwrap();
+    }
+    let ranked = tactus.succeed(&["machines", "--store", &store, "--json"]);
+    assert!(ranked.contains("\"n1\"") && ranked.contains("\"n3\""), "{ranked}");
+    fs::remove_dir(kept[0].parent().unwrap()).unwrap();
+    require_nothing_left(&tactus, &cluster);
+
+    // A node is lost in the middle, and does not come back.
+    let page = tactus.folder().join("nodes.html").display().to_string();
+    let more = ["--page", &page, "--duration", "2s", "--node-wait", "2s"];
+    let mut running = Running::start(&mut on_nodes(&tactus, &cluster, "n[1-3]", &more));
+    wait_until("no task on n2", || !cluster.tasks_of("n2").is_empty());
+    cluster.lose("n2");
+    assert_eq!(running.end(), Some(5), "{}\n{}", running.said(), cluster.logs());
+    for said in
+        ["node n2 cannot run its task: its state is down", "without a run: 1 of 3", "--nodes n2"]
+    {
+        assert!(running.says(said), "{said}: {}", running.said());
+    }
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.contains("machines without a run, which are not ranked: n2 ("), "{page:.3000}");
+    require_nothing_left(&tactus, &cluster);
+    assert_eq!(tactus.succeed(&["list", "--json"]).lines().count(), 2);
 }

@@ -19,12 +19,12 @@ const RECORDING: &str = concat!(
 );
 
 /// A small filesystem in memory, unmounted on drop.
-struct SmallDisk(PathBuf);
+pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// Mounts it, or skips the test.
     #[track_caller]
-    fn mount(tactus: &Tactus, size: &str) -> Option<Self> {
+    pub fn mount(tactus: &Tactus, size: &str) -> Option<Self> {
         let folder = tactus.folder().join("disk");
         fs::create_dir(&folder).unwrap();
         let mut mount = Command::new("mount");
@@ -37,12 +37,12 @@ impl SmallDisk {
         Some(Self(folder))
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
     /// Uses all space.
-    fn fill(&self) -> PathBuf {
+    pub fn fill(&self) -> PathBuf {
         let path = self.path("filler");
         assert!(fs::write(&path, vec![0; 65 << 20]).is_err(), "the disk is not small");
         path
