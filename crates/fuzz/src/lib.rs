@@ -30,6 +30,7 @@ mod seeds;
 mod stream;
 mod synchrony;
 mod tracing;
+mod turns;
 
 /// A reader of untrusted bytes.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +44,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 26] = [
+pub const TARGETS: [Target; 27] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -70,6 +71,7 @@ pub const TARGETS: [Target; 26] = [
     Target { name: "screen", seeds: synchrony::screen_seeds, run: synchrony::screen },
     Target { name: "mail", seeds: mail::seeds, run: mail::run },
     Target { name: "keymap", seeds: keymaps::seeds, run: keymaps::run },
+    Target { name: "turn", seeds: turns::seeds, run: turns::run },
 ];
 
 /// The target with this name.

@@ -56,7 +56,7 @@ macro_rules! targets {
 targets!(
     recording, export, import, format, page, perf, experiment, admission, pipeline, message, wire,
     qos, policy, peer, fifo, index, clip, midi, midi_file, stream, osc, lines, wave, screen, mail,
-    keymap
+    keymap, turn
 );
 
 fn fuzz(target: Target) {
