@@ -4015,7 +4015,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --player --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --jobs --on --shared --turns-per-task --manifest --pod-image --volume-claim --nodes --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --store --help --version"
+            opts="-l -p -i -d -r -q -h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --operation --sleep --clock --interval --interrupted --dirt --frame-rate --tick --tick-shift --player --numbers --net-path --net-period --net-packets --net-work --net-rivals --relay-policy --net-receive --napi-policy --message-rate --message-ahead --via --size --pages --partner --partner-cpu --working-set --touch --buffers --wait --file-size --directory --cache --advice --queue-depth --image --idle-count --pause --times --way --read-clock --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --extra-interrupts --warmup --duration --traced --traced-events --sample-limit --exact --mips --proofs --guest-limit --jobs --on --shared --turns-per-task --manifest --pod-image --volume-claim --nodes --node-wait --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --csv --markdown --quiet --color --store --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4334,6 +4334,10 @@ _tactus() {
                     return 0
                     ;;
                 --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node-wait)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

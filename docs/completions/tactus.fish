@@ -153,6 +153,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l manifest -d 'W
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l pod-image -d 'With --on kubernetes: image of the containers; it needs QEMU' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l volume-claim -d 'With --on kubernetes: claim of the volume with the shared directory' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l nodes -d 'With --on slurm: measure each of these nodes itself, e.g. n1,n[4-7]. A job has its node alone; each node gives a run' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l node-wait -d 'With --nodes: go on without a node that is down, drained or not responding for this long. Busy nodes are waited for [default: 10min]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r

@@ -23,9 +23,15 @@ const SETTLED: Duration = Duration::from_secs(3);
 /// The work of a busy machine.
 const WORK: [&str; 4] = ["--cpu", "1", "--pipe", "1"];
 
-/// Measures pairs of windows of this length, with and without the agent in turns, and prints them.
-pub(crate) fn measure(repository: &Path, pairs: u32, seconds: u64) -> anyhow::Result<()> {
-    let tactus = cargo::release(repository)?;
+/// Measures pairs of windows of this length, with and without the agent in turns, and prints them. The agent is
+/// that of `program`, or of the release build.
+pub(crate) fn measure(
+    repository: &Path,
+    pairs: u32,
+    seconds: u64,
+    program: Option<&str>,
+) -> anyhow::Result<()> {
+    let tactus = program.map_or_else(|| cargo::release(repository), |file| Ok(file.into()))?;
     let window = Duration::from_secs(seconds);
     println!("shares of one CPU in windows of {seconds} s; the start of the agent is outside\n");
     println!("machine  pair  busy without  busy with  own threads  recording  work with/without");

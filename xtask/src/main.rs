@@ -52,9 +52,10 @@ usage: cargo xtask CHORE
   coverage goodness   critical values of the goodness of fit of tails (minutes)
   faults [KILLS]      kill every kind of process at random moments, 500 times or as given, and print
                       what each left (root)
-  agent [PAIRS [SECONDS]]
+  agent [PAIRS [SECONDS [PROGRAM]]]
                       what `tactus agent` costs, in pairs of windows with and without it, on an idle machine and
-                      under stress-ng, 5 pairs of 30 s or as given (minutes; root, stress-ng)
+                      under stress-ng, 5 pairs of 30 s or as given, by this program or a release build (minutes;
+                      root, stress-ng)
   tracing-cost [BLOCKS]
                       what `tactus why`, `tactus record` and the events that explain sleeps cost an
                       event and a 1 kHz thread, interleaved with perf sched record and perf trace -s,
@@ -177,10 +178,11 @@ fn main() -> anyhow::Result<ExitCode> {
         _ if rtkit::helper(&words)? => {}
         ["faults"] => cargo::faults(&repository(), "500")?,
         ["faults", kills] => cargo::faults(&repository(), kills)?,
-        ["agent"] => agent_cost::measure(&repository(), 5, 30)?,
-        ["agent", pairs] => agent_cost::measure(&repository(), pairs.parse()?, 30)?,
-        ["agent", pairs, seconds] => {
-            agent_cost::measure(&repository(), pairs.parse()?, seconds.parse()?)?;
+        ["agent"] => agent_cost::measure(&repository(), 5, 30, None)?,
+        ["agent", pairs] => agent_cost::measure(&repository(), pairs.parse()?, 30, None)?,
+        ["agent", pairs, seconds, ref program @ ..] if program.len() <= 1 => {
+            let program = program.first().copied();
+            agent_cost::measure(&repository(), pairs.parse()?, seconds.parse()?, program)?;
         }
         ["tracing-cost"] => tracing_cost::compare(&repository(), "6")?,
         ["tracing-cost", blocks] => tracing_cost::compare(&repository(), blocks)?,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A cluster that is not ready by then hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How long daemons may take to end.
 const ENDING: Duration = Duration::from_secs(20);
@@ -288,7 +288,7 @@ fn succeed(command: &mut Command) -> Output {
 /// Waits until `is_so`, and fails with `what` otherwise.
 ///
 /// # Panics
-/// It is not so for a minute.
+/// It is not so for three minutes.
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {

@@ -14,6 +14,9 @@ use tactus_testing::{Need, SlurmCluster, files_below, require, skip, wait_until}
 use crate::full_disk::SmallDisk;
 use crate::support::Tactus;
 
+/// What has not happened by then does not happen, on a busy machine either.
+const PATIENCE: Duration = Duration::from_secs(180);
+
 /// A plan of three short turns on this kernel.
 fn plan<'a>(kernel: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec!["measure", "--kernel", kernel, "--exact"];
@@ -48,6 +51,7 @@ fn kernel(tactus: &Tactus) -> Option<String> {
 struct Running {
     child: Child,
     lines: Arc<Mutex<Vec<String>>>,
+    reader: Option<thread::JoinHandle<()>>,
 }
 
 impl Running {
@@ -55,12 +59,12 @@ impl Running {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let (out, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&lines));
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             for line in out.lines().map_while(Result::ok) {
                 kept.lock().unwrap().push(line);
             }
         });
-        Self { child, lines }
+        Self { child, lines, reader: Some(reader) }
     }
 
     fn said(&self) -> String {
@@ -75,13 +79,16 @@ impl Running {
     fn wait_for(&self, text: &str) {
         let began = Instant::now();
         while !self.says(text) {
-            assert!(began.elapsed() < Duration::from_secs(60), "no {text}: {}", self.said());
+            assert!(began.elapsed() < PATIENCE, "no {text}: {}", self.said());
             thread::sleep(Duration::from_millis(50));
         }
     }
 
+    /// Waits for its end and its last line; returns the exit code.
     fn end(&mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
+        let code = self.child.wait().unwrap().code();
+        self.reader.take().into_iter().for_each(|reader| reader.join().unwrap());
+        code
     }
 }
 
