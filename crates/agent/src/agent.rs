@@ -555,7 +555,7 @@ fn listen(
     Endpoint::start(address, source).map_err(|error| NotStarted::Listen { address, error })
 }
 
-/// The worst of the late wakeups that are as wanted.
+/// The worst of the late wakeups that `wanted` accepts.
 fn worst_of(waiting: &[LateWakeup], wanted: impl Fn(&LateWakeup) -> bool) -> Option<LateWakeup> {
     let wanted = waiting.iter().filter(|late| wanted(late));
     wanted.max_by_key(|late| late.latency()).copied()
