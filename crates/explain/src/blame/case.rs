@@ -79,11 +79,16 @@ impl Scene<'_> {
         self.ran(Runner::of(slice))
     }
 
-    /// A thread that ran, with its name.
+    /// A thread that ran, with its last name. Its slice has the name that it had when it came to the CPU; a
+    /// program that another one executed may run for long before the next switch shows its own.
     fn ran(&self, Runner { thread, name, priority, base }: Runner) -> Culprit {
         if name == NameId::UNKNOWN {
             return self.culprit_by_number(thread);
         }
+        let name = match self.machine.known(thread).0 {
+            NameId::UNKNOWN => name,
+            last => last,
+        };
         Culprit {
             name: self.names.name(name).to_owned(),
             process: super::process(thread, name, self.late, self.machine, self.names),
