@@ -74,6 +74,11 @@ impl Scene<'_> {
         pieces
     }
 
+    /// The pauses of the whole machine between two instants, in order.
+    pub(crate) fn pauses(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> Vec<Stretch> {
+        host_pause::find(self, from, to)
+    }
+
     /// The thread of a slice, with its name.
     pub(crate) fn culprit(&self, slice: &Slice) -> Culprit {
         self.ran(Runner::of(slice))
@@ -319,13 +324,15 @@ fn add(parts: &mut Vec<Part>, cause: Cause, time: Nanos) {
 }
 
 /// A part of a stretch, after it was cut at other stretches.
-enum Carved {
+pub(crate) enum Carved {
+    /// It lies in one of them.
     Inside(Stretch),
+    /// It lies in none.
     Outside(Stretch),
 }
 
 /// Cuts a stretch at the edges of `others`, which are in order and do not overlap.
-fn carve(stretch: Stretch, others: &[Stretch]) -> Vec<Carved> {
+pub(crate) fn carve(stretch: Stretch, others: &[Stretch]) -> Vec<Carved> {
     let (mut reached, end) = stretch;
     let mut parts = Vec::with_capacity(1);
     for &(from, to) in others {
