@@ -378,7 +378,7 @@ mod tests {
         let text = machines_text(&ranking, &options);
         assert!(row(&text).contains("no difference found"), "{text}");
         assert!(!text.contains("Worse p99"), "{text}");
-        assert!(text.contains(&format!("{name}: 2 rounds are few.")), "{text}");
+        assert!(text.contains(&format!("warning: {name}, n2: 2 rounds are few.")), "{text}");
         ranking.machines[0].drift = drift(None, 3);
         let text = machines_text(&ranking, &options);
         assert!(row(&text).contains("not compared"), "{text}");
