@@ -69,6 +69,9 @@ pub enum RecordError {
 /// What is refused to users who may not read tracefs.
 const TRACEPOINTS: &str = "read the kernel's tracepoints";
 
+/// What is refused to users who may not make an instance.
+pub(super) const INSTANCE: &str = "create an instance of tracefs";
+
 impl RecordError {
     /// The error of a kernel that refused `asked` with `errno`, which was needed to do `what`.
     pub(crate) fn refused(what: &'static str, asked: &Asked, errno: Errno) -> Self {
@@ -78,12 +81,14 @@ impl RecordError {
     /// The same error for a recording that needs an instance of tracefs: the capabilities that show the
     /// tracepoints do not permit an instance, so following their advice would lead to another refusal.
     pub(super) fn of_instance(self) -> Self {
-        let Self::Refused { what: TRACEPOINTS, diagnosis } = self else { return self };
-        let instance = diagnose_here(&Asked::TracefsInstance, Errno::ACCESS);
-        let is_of_rights = diagnosis.fix.as_ref().is_some_and(|fix| fix.contains("setcap"));
-        let diagnosis =
-            Diagnosis { fix: if is_of_rights { instance.fix } else { diagnosis.fix }, ..diagnosis };
-        Self::Refused { what: TRACEPOINTS, diagnosis }
+        match &self {
+            Self::Refused { what: TRACEPOINTS, diagnosis }
+                if diagnosis.fix.as_ref().is_some_and(|fix| fix.contains("setcap")) =>
+            {
+                Self::refused(INSTANCE, &Asked::TracefsInstance, Errno::ACCESS)
+            }
+            _ => self,
+        }
     }
 
     /// The error of a kernel that does not show its tracepoints.
