@@ -58,7 +58,9 @@ fn rows(ranking: &Ranking) -> Drawing {
     frame.outline(&mut drawing);
     let outliers = results.iter().any(|(result, _)| result.outlier.is_some());
     let key = if outliers { "; ▼ outlier" } else { "" };
-    frame.name_below(&mut drawing, &format!("{} with 95 % interval{key}", ranking.figure.word()));
+    let has_interval = results.iter().any(|(_, value)| value.interval.is_some());
+    let with = if has_interval { "with 95 % interval" } else { "without interval: few samples" };
+    frame.name_below(&mut drawing, &format!("{} {with}{key}", ranking.figure.word()));
     drawing
 }
 
@@ -111,4 +113,30 @@ fn describe(ranking: &Ranking) -> String {
         Some(format!("{} {}", result.machine, format::latency(result.figure?.value)))
     });
     format!("From the least: {}", named.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_judge::history::Figure;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn machines_have_their_names_and_intervals() {
+        let text = include_str!("../../../../experiments/quick.toml");
+        let machine = |number: u64| {
+            let run = fixture::run(text, number);
+            MachineResult::of(format!("node{number}"), &run, None, Figure::P99, None)
+        };
+        let drawn = |count: u64| {
+            let machines = (0..count).map(machine).collect();
+            panel(&Ranking::of("quick".to_owned(), Figure::P99, true, machines)).inline()
+        };
+        let few = drawn(3);
+        assert!((0..3).all(|number| few.contains(&format!(">node{number}<"))), "{few}");
+        assert!(few.contains("p99 with 95 % interval"), "{few}");
+        let ends = few.matches("curve thin c0").count();
+        assert_eq!(ends, 9, "an interval and its two ends for each: {few}");
+    }
 }
