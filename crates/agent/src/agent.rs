@@ -560,7 +560,7 @@ fn listen(
     Endpoint::start(address, source).map_err(|error| NotStarted::Listen { address, error })
 }
 
-/// The worst of the late wakeups that are as wanted.
+/// The worst of the late wakeups that `wanted` accepts.
 fn worst_of(waiting: &[LateWakeup], wanted: impl Fn(&LateWakeup) -> bool) -> Option<LateWakeup> {
     let wanted = waiting.iter().filter(|late| wanted(late));
     wanted.max_by_key(|late| late.latency()).copied()
@@ -583,27 +583,8 @@ fn explain_all(file: &mut RecordingFile, waiting: &[LateWakeup]) -> Option<Expla
 
 /// A time in the name of a file, e.g. `20261128-205500.123`, in UTC.
 fn stamp(at: Instant<Realtime>) -> String {
-    let (days, of_day) = (at.as_nanos() / DAY, at.as_nanos() % DAY);
-    let (year, month, day) = date(days);
-    let millis = of_day / 1_000_000;
-    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
-    let (seconds, millis) = (millis / 1000 % 60, millis % 1000);
-    format!("{year:04}{month:02}{day:02}-{hours:02}{minutes:02}{seconds:02}.{millis:03}")
-}
-
-const DAY: u64 = 24 * 3600 * 1_000_000_000;
-
-/// The date of a day since 1970-01-01, in the Gregorian calendar
-/// (<https://howardhinnant.github.io/date_algorithms.html#civil_from_days>).
-const fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year + era * 400 + (month <= 2) as u64, month, day)
+    let millis = at.as_nanos() / 1_000_000 % 1000;
+    format!("{}.{millis:03}", tactus_model::format::compact_date(at))
 }
 
 #[cfg(test)]

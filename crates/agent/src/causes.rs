@@ -26,7 +26,8 @@ impl Unknown {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NotRecorded => "not recorded",
-            Self::NotExplained => "not explained",
+            // The word of explanations for time without a cause.
+            Self::NotExplained => "unexplained gap",
         }
     }
 }
@@ -80,6 +81,11 @@ mod tests {
         assert_eq!(causes.iter().map(|(_, count)| count).sum::<u64>(), 2001);
         let found = |wanted| causes.iter().find(|(name, _)| *name == wanted).unwrap().1;
         assert_eq!((found("thread 3"), found(OTHER)), (3, 2 * (1000 - CAUSES_MAX as u64)));
+    }
+
+    #[test]
+    fn the_unexplained_has_one_name() {
+        assert_eq!(Unknown::NotExplained.name(), name(&Cause::UnexplainedGap));
     }
 
     #[test]

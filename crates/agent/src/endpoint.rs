@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant as StdInstant};
 
+use tactus_model::host::Host;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_model::token_bucket::TokenBucket;
 use tactus_sys::clock;
@@ -211,12 +212,7 @@ impl Shared {
         if !self.address.ip().is_loopback() {
             return true;
         }
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+        Host::of_field(host).is_local()
     }
 }
 

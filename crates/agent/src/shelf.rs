@@ -27,7 +27,7 @@ pub struct Kept {
 #[derive(Debug, thiserror::Error)]
 pub enum NotSaved {
     /// It is larger than all recordings together may be.
-    #[error("the recording has {bytes} bytes, and all together may have {limit}")]
+    #[error("the recording ({bytes} bytes) exceeds the limit of all recordings ({limit} bytes)")]
     TooLarge {
         /// Its size.
         bytes: u64,

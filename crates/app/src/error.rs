@@ -234,7 +234,9 @@ impl From<ClusterError> for Error {
     fn from(error: ClusterError) -> Self {
         let kind = match &error {
             ClusterError::Ended => ErrorKind::Interrupted,
-            ClusterError::UnknownNode { .. } => ErrorKind::Usage,
+            ClusterError::UnknownNode { .. } | ClusterError::TooManyNodes { .. } => {
+                ErrorKind::Usage
+            }
             _ => ErrorKind::Unavailable,
         };
         let hint = error.hint();

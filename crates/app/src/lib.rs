@@ -7,8 +7,7 @@
 //! reads a plan of tasks, [`need`] measures what they need, and [`model`] predicts a pipeline.
 //!
 //! Nothing here prints, and only [`Places::of_process`] reads the environment. Progress goes to
-//! a listener. An [`Error`] has a kind and a hint. Neither text refers to options of the caller; a hint may
-//! contain a whole command.
+//! a listener. An [`Error`] has a kind and a hint; a hint names the command's options.
 #![forbid(unsafe_code)]
 
 pub mod accounts;

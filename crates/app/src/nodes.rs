@@ -84,8 +84,10 @@ impl Measured {
         }
         let missing: Vec<&str> = self.missing.keys().map(String::as_str).collect();
         let all = self.missing.len() + self.runs.len();
-        let reason =
-            format!("nodes without a run: {} of {all}; the others are kept", missing.len());
+        let reason = format!(
+            "{} of {all} nodes gave no run; the runs of the others are kept",
+            missing.len()
+        );
         let kind = if self.is_interrupted { ErrorKind::Interrupted } else { ErrorKind::NoResult };
         let first = self.missing.iter().next().map(|(node, why)| format!("{node}: {why}"));
         let reasons = if self.is_interrupted {

@@ -155,14 +155,31 @@ fn require_there(
     online: &CpuList,
 ) -> Result<()> {
     let (there, whose) = match guest {
-        None => (online.clone(), "the online CPUs of this machine are"),
+        None => (online.clone(), THIS_MACHINE),
         // A guest has as many CPUs as this machine, numbered from 0.
         Some(GuestTime::Wall) => ((0..online.len() as u32).collect(), "the CPUs of a guest are"),
         Some(GuestTime::Exact(_)) => {
             (std::iter::once(0).collect(), "the only CPU of a guest in deterministic time is")
         }
     };
-    let missing = list.without(&there);
+    let setting = format!("{setting} = \"{list}\"");
+    require_among(&setting, list, &there, whose)
+}
+
+/// Requires that the CPUs which an option names are online on this machine.
+///
+/// # Errors
+/// A CPU does not exist or is offline.
+pub fn require_online(option: &str, list: &CpuList) -> Result<()> {
+    let Some(online) = facts().cpu.online else { return Ok(()) };
+    require_among(&format!("`{option} {list}`"), list, &online, THIS_MACHINE)
+}
+
+/// The words before the CPUs that are online.
+const THIS_MACHINE: &str = "the online CPUs of this machine are";
+
+fn require_among(setting: &str, list: &CpuList, there: &CpuList, whose: &str) -> Result<()> {
+    let missing = list.without(there);
     if missing.is_empty() {
         return Ok(());
     }
@@ -170,8 +187,7 @@ fn require_there(
         1 => format!("CPU {missing} does not exist or is offline"),
         _ => format!("CPUs {missing} do not exist or are offline"),
     };
-    let reason = format!("{setting} = \"{list}\": {reason}");
-    Err(Error::usage(reason).with_hint(format!("{whose} {there}")))
+    Err(Error::usage(format!("{setting}: {reason}")).with_hint(format!("{whose} {there}")))
 }
 
 /// Plans an experiment with `overrides`; errors name the experiment.

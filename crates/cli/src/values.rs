@@ -1,6 +1,7 @@
 //! Numbers and durations in options.
 
 use std::fmt::Display;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
@@ -72,6 +73,13 @@ pub(crate) fn interval_within(
     }
 }
 
+/// Parses an address with a port to listen at.
+pub(crate) fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.trim().parse().map_err(|_| {
+        format!("`{text}` is not an address: write ADDRESS:PORT, e.g. 127.0.0.1:8423 or [::1]:8423")
+    })
+}
+
 /// Parses a number of bytes, e.g. `512MiB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
@@ -122,6 +130,14 @@ mod tests {
         assert_eq!(["7", "2KiB", "1 GiB"].map(|text| bytes(text).unwrap()), [7, 2048, 1 << 30]);
         for text in ["", "GiB", "-1", "1.5GiB", "1GB", "99999999TiB"] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+        let address = socket_address("127.0.0.1:0").unwrap();
+        assert_eq!(
+            (address.to_string(), socket_address("[::1]:80").is_ok()),
+            ("127.0.0.1:0".into(), true)
+        );
+        for text in ["x", "127.0.0.1", "8423", ":8423"] {
+            assert!(socket_address(text).unwrap_err().contains("write ADDRESS:PORT"), "{text}");
         }
         assert!(positive("0s").unwrap_err().contains("is zero"));
         assert!(positive("-1s").unwrap_err().contains("is negative"));

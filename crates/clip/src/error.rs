@@ -90,9 +90,7 @@ impl ClipError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled(_) => Some("apt-get install ffmpeg"),
-            Self::Format { .. } => {
-                Some("make a file of its own of it: ffmpeg -i IN -c copy OUT.mkv")
-            }
+            Self::Format { .. } => Some("copy it into one file: ffmpeg -i IN -c copy OUT.mkv"),
             _ => None,
         }
     }

@@ -55,6 +55,14 @@ pub enum ClusterError {
         /// The nearest name of a node.
         near: Option<String>,
     },
+    /// More nodes are named than a job can have tasks.
+    #[error("{all} nodes are named, and a job has at most {most}")]
+    TooManyNodes {
+        /// The number of named nodes.
+        all: usize,
+        /// The most.
+        most: usize,
+    },
     /// Guests cannot run here.
     #[error(transparent)]
     Guest(#[from] GuestError),
@@ -77,6 +85,7 @@ impl ClusterError {
             Self::UnknownNode { near: None, .. } => {
                 Some("`sinfo --Node` lists the nodes of the cluster".to_owned())
             }
+            Self::TooManyNodes { .. } => Some("measure them in several runs".to_owned()),
             Self::Guest(error) => error.hint(),
             Self::File { .. } | Self::Refused { .. } | Self::NotAJob { .. } | Self::Ended => None,
         }

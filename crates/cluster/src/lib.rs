@@ -24,7 +24,6 @@
 mod cluster;
 mod directory;
 mod error;
-mod floats;
 pub mod job;
 pub mod kubernetes;
 pub mod ledger;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tactus_model::format::counted;
 use tactus_model::time::Nanos;
 
 /// News of a job on a cluster.
@@ -125,7 +126,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Submitted { job, tasks, turns } => {
-                write!(f, "{job}: submitted; tasks: {tasks}, turns: {turns}")
+                let (tasks, turns) =
+                    (counted(*tasks as u64, "task"), counted(*turns as u64, "turn"));
+                write!(f, "submitted {job}: {tasks}, {turns}")
             }
             Self::Manifest { file } => write!(
                 f,
@@ -142,11 +145,12 @@ impl fmt::Display for Notice {
                 write!(f, "warning: the scheduler does not answer: {said}. Waiting for results")
             }
             Self::Again { tasks, job, last } => {
-                write!(f, "warning: tasks that ended without a result: {tasks}; again as {job}")?;
+                let tasks = counted(*tasks as u64, "task");
+                write!(f, "warning: {tasks} ended without a result. Submitted again as {job}")?;
                 last.as_ref().map_or(Ok(()), |last| write!(f, "\n  last line of a log: {last}"))
             }
             Self::Measured { node, run, done, of } => {
-                write!(f, "{node}: {run}; finished nodes: {done} of {of}")
+                write!(f, "{node} finished ({done} of {of} nodes): {run}")
             }
             Self::Unable { node, state, limit } => write!(
                 f,

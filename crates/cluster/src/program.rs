@@ -22,10 +22,7 @@ const SAID: usize = 500;
 
 /// Finds a program along `search_path`, a list of directories in the form of `PATH`.
 pub(crate) fn find(search_path: &OsStr, name: &'static str) -> Result<PathBuf, ClusterError> {
-    std::env::split_paths(search_path)
-        .map(|place| place.join(name))
-        .find(|file| file.is_file())
-        .ok_or(ClusterError::NoProgram(name))
+    tactus_sys::program::find_along(search_path, name).ok_or(ClusterError::NoProgram(name))
 }
 
 /// Runs a program to its end and returns what it prints. It is killed after a time limit, and when

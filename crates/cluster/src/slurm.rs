@@ -162,10 +162,7 @@ pub fn nodes(search_path: &OsStr, list: &str) -> Result<Vec<String>, ClusterErro
     match nodes.len() {
         0 => Err(unknown(list, None)),
         1..=TASKS_MAX => Ok(nodes),
-        all => Err(ClusterError::Refused {
-            program: "scontrol",
-            said: format!("{all} nodes are named, and a job has at most {TASKS_MAX}"),
-        }),
+        all => Err(ClusterError::TooManyNodes { all, most: TASKS_MAX }),
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod waker;
 use tactus_model::recording::{Dictionary, NameId, ProcessId, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
-pub(crate) use case::{Case, Scene};
+pub(crate) use case::{Carved, Case, Scene, carve};
 pub(crate) use interrupts::name as interrupt_name;
 
 use crate::cause::{Cause, Culprit};

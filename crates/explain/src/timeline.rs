@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tactus_model::recording::{Dictionary, InterruptVector, Softirq, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use crate::blame::Scene;
+use crate::blame::{Carved, Scene, carve};
 use crate::cause::Culprit;
 use crate::machine::{Absence, Activity, Slice, TimerFire, Waker};
 
@@ -81,6 +81,8 @@ pub enum Occupant {
         /// Its name.
         function: String,
     },
+    /// The host paused the whole machine, whatever ran there before.
+    HostPause,
     /// Several activities, each too short to be drawn.
     Several {
         /// The number of activities.
@@ -128,6 +130,7 @@ impl fmt::Display for Occupant {
             Self::Interrupt { name } => write!(f, "interrupt {name}"),
             Self::Softirq { softirq } => write!(f, "softirq {softirq}"),
             Self::Timer { function } => write!(f, "timer {function}"),
+            Self::HostPause => f.pad("the host paused the whole machine"),
             Self::Several { count } => write!(f, "{count} short stretches"),
         }
     }
@@ -144,16 +147,18 @@ pub(crate) fn draw(
     let length = came - due;
     let finest = Nanos::from_nanos(length.as_nanos() / RESOLUTION);
     let cpus = 0..scene.machine.cpus().len() as u32;
+    let pauses = scene.pauses(due, came);
     let lanes = cpus.map(|cpu| {
         let mut lane = Lane { cpu, bars: Vec::new() };
         for piece in scene.pieces(cpu, due, came) {
-            let Some(slice) = &piece.slice else { continue };
-            let bar = Bar {
-                from: piece.from - due,
-                to: piece.to - due,
-                occupant: occupant(slice, probe, scene),
-            };
-            lane.append(bar, finest);
+            for part in carve((piece.from, piece.to), &pauses) {
+                let ((from, to), occupant) = match (part, &piece.slice) {
+                    (Carved::Inside(paused), _) => (paused, Occupant::HostPause),
+                    (Carved::Outside(part), Some(slice)) => (part, occupant(slice, probe, scene)),
+                    (Carved::Outside(_), None) => continue,
+                };
+                lane.append(Bar { from: from - due, to: to - due, occupant }, finest);
+            }
         }
         lane
     });

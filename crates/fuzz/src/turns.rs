@@ -51,27 +51,14 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         json!({ "message": "samples", "task": 0, "block": result["samples"][0]["block"] });
     let failed = json!({ "message": "failed", "reason": "a text", "hint": null });
     let opened = json!({ "message": "opened" });
-    let bits: Vec<u64> = floats(&finished);
-    vec![file(true, &[], &[&opened, &failed]), file(false, &bits, &[&opened, &samples, &finished])]
+    vec![file(true, &[&opened, &failed]), file(false, &[&opened, &samples, &finished])]
 }
 
-/// The bits of the fractions of a message, in its order.
-fn floats(value: &Value) -> Vec<u64> {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            number.as_f64().map(f64::to_bits).into_iter().collect()
-        }
-        Value::Array(values) => values.iter().flat_map(floats).collect(),
-        Value::Object(entries) => entries.values().flat_map(floats).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn file(failed: bool, floats: &[u64], messages: &[&Value]) -> Vec<u8> {
+fn file(failed: bool, messages: &[&Value]) -> Vec<u8> {
     let body: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let header = json!({
-        "format": "tactus-turn-1", "job": DIGEST, "turn": TURN, "node": "n1", "failed": failed,
-        "sha256": sha256([&body]), "floats": floats,
+        "format": "tactus-turn-2", "job": DIGEST, "turn": TURN, "node": "n1", "failed": failed,
+        "sha256": sha256([&body]),
     });
     format!("{header}\n{body}").into_bytes()
 }

@@ -96,7 +96,7 @@ impl GuestError {
             Self::NoEmulator(architecture) => {
                 Some(format!("sudo apt-get install {}", emulator::package(*architecture)))
             }
-            Self::NoProgram { architecture, .. } => Some(program::setup(*architecture).to_owned()),
+            Self::NoProgram { architecture, .. } => Some(program::fix_if_missing(*architecture)),
             Self::NotAProgram { .. } => Some(
                 "unset TACTUS_GUEST, so that tactus uses its own program (`tactus lab setup` builds it), \
                  or name a statically linked build of tactus-guest"

@@ -10,8 +10,8 @@ use tactus_model::kernel::Architecture;
 
 use crate::GuestError;
 
-pub(crate) use source::setup;
 pub use source::{ProgramProgress, ProgramSource};
+pub(crate) use source::{fix_if_missing, setup};
 
 /// The target of its build for amd64.
 pub const STATIC_TARGET: &str = static_target(Architecture::Amd64);

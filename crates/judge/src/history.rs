@@ -46,7 +46,7 @@ impl Figure {
         }
     }
 
-    const fn quantile(self) -> Option<f64> {
+    pub(crate) const fn quantile(self) -> Option<f64> {
         match self {
             Self::P50 => Some(0.5),
             Self::P99 => Some(0.99),

@@ -29,6 +29,10 @@ pub const SCORE_LIMIT: f64 = 3.5;
 /// An outlier differs by more than this share: equal machines have very small deviations.
 pub const MARGIN: f64 = 0.05;
 
+/// With at most this many rounds, the spread between rounds is known so badly that intervals of changes
+/// can be much too narrow.
+pub const FEW_ROUNDS: usize = 2;
+
 /// Makes the median absolute deviation an estimate of the standard deviation of a normal distribution.
 const OF_MEDIAN_DEVIATION: f64 = 0.6745;
 /// The same for the mean absolute deviation, used if more than half of the values are equal.
@@ -63,7 +67,7 @@ pub struct Outlier {
     pub score: Option<f64>,
 }
 
-/// A figure that changed since the run before.
+/// A figure against that of the run before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// The label of the cell.
@@ -74,7 +78,7 @@ pub struct Change {
     pub ratio: f64,
     /// The 95 % interval of `ratio`.
     pub interval: [f64; 2],
-    /// Better or worse.
+    /// Whether it changed.
     pub verdict: Verdict,
 }
 
@@ -95,11 +99,15 @@ pub enum Drift {
     Compared {
         /// The run before.
         since: RunId,
+        /// The ranked figure of the ranked cell; `None` if it is not compared.
+        ranked: Option<Change>,
+        /// The fewest rounds of a compared cell in either run.
+        rounds: usize,
         /// The number of figures that were compared.
         figures: usize,
-        /// Those that are better or worse, adjusted for all tests of this machine.
+        /// The other figures that are better or worse, adjusted for all tests of this machine.
         changes: Vec<Change>,
-        /// Whether every other figure is the same within the margin.
+        /// Whether every figure that is neither better nor worse is the same within the margin.
         others_same: bool,
         /// The facts about kernel, CPU and scheduling that differ.
         facts: Vec<FactDiffers>,
@@ -139,7 +147,7 @@ impl MachineResult {
         machine: String,
         run: &Run,
         before: Option<&Run>,
-        figure: Figure,
+        wanted_figure: Figure,
         cell: Option<usize>,
     ) -> Self {
         let figures = RunFigures::of(run);
@@ -147,10 +155,12 @@ impl MachineResult {
         let labels = figures.cells.iter().map(|(label, _)| label);
         let known = labels
             .filter(|label| wanted.as_ref().is_none_or(|wanted| wanted == *label))
-            .filter_map(|label| Some((label.clone(), figures.figure(label, figure)?)));
+            .filter_map(|label| Some((label.clone(), figures.figure(label, wanted_figure)?)));
         let found = known.max_by_key(|(_, found)| found.value);
         let (cell, figure) =
             found.map_or((wanted, None), |(label, found)| (Some(label), Some(found)));
+        let wanted = Wanted { cell: cell.as_deref(), quantile: wanted_figure.quantile() };
+        let drift = before.map_or(Drift::First, |before| drift(before, run, wanted));
         Self {
             machine,
             run: run.header.id.clone(),
@@ -162,7 +172,7 @@ impl MachineResult {
             cell,
             figure,
             outlier: None,
-            drift: before.map_or(Drift::First, |before| drift(before, run)),
+            drift,
         }
     }
 }
@@ -276,13 +286,27 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The figure by which machines are ranked.
+#[derive(Clone, Copy, Debug)]
+struct Wanted<'w> {
+    cell: Option<&'w str>,
+    /// `None` for the maximum, which has no interval and is not compared.
+    quantile: Option<f64>,
+}
+
+impl Wanted<'_> {
+    fn is(self, change: &Change) -> bool {
+        self.cell == Some(change.cell.as_str()) && self.quantile == Some(change.quantile)
+    }
+}
+
 /// Compares a run with the run before it on the same machine.
-fn drift(before: &Run, run: &Run) -> Drift {
+fn drift(before: &Run, run: &Run, wanted: Wanted<'_>) -> Drift {
     let whole = |run| Selection { run, cell: None };
     let since = before.header.id.clone();
     let options = CompareOptions::default();
     match compare(whole(before), whole(run), &options) {
-        Ok(comparison) => drift_of(since, comparison),
+        Ok(comparison) => drift_of(since, comparison, wanted),
         Err(error) => Drift::NotCompared { since, reason: reason(&error) },
     }
 }
@@ -294,7 +318,7 @@ fn reason(error: &Incomparable) -> String {
     }
 }
 
-fn drift_of(since: RunId, comparison: Comparison) -> Drift {
+fn drift_of(since: RunId, comparison: Comparison, wanted: Wanted<'_>) -> Drift {
     let verdicts = |pair: &PairComparison| -> Vec<Change> {
         let changes = pair.quantiles.iter().filter_map(|figure| {
             let (difference, verdict) = (figure.difference?, figure.verdict?);
@@ -317,11 +341,19 @@ fn drift_of(since: RunId, comparison: Comparison) -> Drift {
         return Drift::NotCompared { since, reason };
     }
     let figures = all.len();
-    let (changes, others): (Vec<Change>, Vec<Change>) = all
+    let ranked = all.iter().find(|change| wanted.is(change)).cloned();
+    let (mut changes, others): (Vec<Change>, Vec<Change>) = all
         .into_iter()
         .partition(|change| matches!(change.verdict, Verdict::Better | Verdict::Worse));
+    changes.retain(|change| !wanted.is(change));
+    let compared = comparison
+        .pairs
+        .iter()
+        .filter(|pair| pair.quantiles.iter().any(|figure| figure.difference.is_some()));
     Drift::Compared {
         since,
+        ranked,
+        rounds: compared.map(|pair| pair.a.rounds.min(pair.b.rounds)).min().unwrap_or(0),
         figures,
         others_same: others.iter().all(|change| change.verdict == Verdict::Same),
         changes,

@@ -216,6 +216,15 @@ pub fn date(moment: Instant<Realtime>) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
 }
 
+/// Formats an instant as [`date`] does, for a name of a file: `20261121-113355`.
+pub fn compact_date(moment: Instant<Realtime>) -> String {
+    let wanted = |c: char| match c {
+        'T' => Some('-'),
+        c => c.is_ascii_digit().then_some(c),
+    };
+    date(moment).chars().filter_map(wanted).collect()
+}
+
 /// Formats a percentile without trailing zeros: `99.9 %`.
 pub fn percentile(share: f64) -> String {
     format!("{}{THIN_SPACE}%", percentile_number(share))

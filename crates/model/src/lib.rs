@@ -17,6 +17,7 @@ pub mod facts;
 pub mod format;
 pub mod frames;
 pub mod guest;
+pub mod host;
 pub mod interrupted;
 pub mod kernel;
 pub mod label;

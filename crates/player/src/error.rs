@@ -31,10 +31,10 @@ pub enum PlayerError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The delivery server refuses a request, or has ended.
-    #[error("the delivery server: {0}")]
+    #[error("the delivery server failed: {0}")]
     Request(RequestError),
     /// It refuses a frame.
-    #[error("the delivery server: {0}")]
+    #[error("the delivery server refuses a frame: {0}")]
     Submit(#[from] SubmitError),
     /// It has no or several devices that take frames.
     #[error("the delivery server has {}", devices(.0))]
@@ -72,7 +72,7 @@ pub enum PlayerError {
     #[error("no sound: {0}")]
     NoHardware(SoundError),
     /// A clip ended before its time.
-    #[error("a clip is shorter than it says: what follows is missing")]
+    #[error("a clip ends before its stated duration")]
     Short,
     /// The clips are not ready.
     #[error("the decoder has delivered nothing for {seconds} s")]

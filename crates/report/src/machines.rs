@@ -3,7 +3,8 @@
 use askama::Template;
 use tactus_judge::compare::Verdict;
 use tactus_judge::machines::{
-    Change, Drift, FEWEST, FEWEST_FOR_SCORES, MARGIN, MachineResult, Ranking, SCORE_LIMIT,
+    Change, Drift, FEW_ROUNDS, FEWEST, FEWEST_FOR_SCORES, MARGIN, MachineResult, Ranking,
+    SCORE_LIMIT,
 };
 use tactus_judge::verdict::Validity;
 
@@ -87,12 +88,26 @@ fn findings(ranking: &Ranking) -> Vec<String> {
     let ranked: Vec<&MachineResult> = ranking.ranked().collect();
     let mut found = vec![ends(ranking, &ranked)];
     found.extend(outliers(&ranked));
-    let drifted = ranking.machines.iter().filter(|result| {
-        matches!(&result.drift, Drift::Compared { changes, .. } if changes.iter().any(is_worse))
-    });
-    let drifted = names(drifted);
-    if !drifted.is_empty() {
-        found.push(format!("Worse than in their last run: {drifted}."));
+    let compared = |is: fn(Option<&Change>, &[Change], usize) -> bool| {
+        let those = ranking.machines.iter().filter(|result| match &result.drift {
+            Drift::Compared { ranked, changes, rounds, .. } => {
+                is(ranked.as_ref(), changes, *rounds)
+            }
+            _ => false,
+        });
+        Some(names(those)).filter(|names| !names.is_empty())
+    };
+    if let Some(worse) = compared(|ranked, _, _| ranked.is_some_and(is_worse)) {
+        found.push(format!("Worse {} than in their last run: {worse}.", ranking.figure));
+    }
+    if let Some(worse) = compared(|_, changes, _| changes.iter().any(is_worse)) {
+        found.push(format!("Worse in other figures than in their last run: {worse}."));
+    }
+    if let Some(few) = compared(|_, _, rounds| rounds <= FEW_ROUNDS) {
+        found.push(format!(
+            "warning: {few}: {FEW_ROUNDS} rounds are few. The spread between rounds is hardly known, so a change \
+             since the last run may be chance and its interval too narrow. fix: measure with `--rounds 5`"
+        ));
     }
     found.extend(missing(ranking));
     let without = names(ranking.machines.iter().filter(|result| result.figure.is_none()));
@@ -199,7 +214,7 @@ fn columns(ranking: &Ranking) -> Vec<Column> {
             Entry::optional(row.outlier.map(|outlier| outlier.side.word().to_owned()))
         })
         .dispensable(1),
-        Column::names("since last run", rows, |row| Entry::text(drift_mark(&row.drift)))
+        Column::names(&since(ranking), rows, |row| Entry::text(drift_mark(&row.drift)))
             .dispensable(1),
         Column::names("cell", rows, |row| Entry::optional(row.cell.clone())).dispensable(3),
         Column::names("verdict", rows, |row| Entry::text(row.verdict.as_str())).dispensable(2),
@@ -213,48 +228,63 @@ fn is_worse(change: &Change) -> bool {
     change.verdict == Verdict::Worse
 }
 
-/// What changed, in a few words.
-fn drift_mark(drift: &Drift) -> &'static str {
+/// The head of the column of drift.
+fn since(ranking: &Ranking) -> String {
+    format!("{} since last run", ranking.figure)
+}
+
+/// How the ranked figure changed, in a few words.
+fn drift_mark(drift: &Drift) -> String {
     match drift {
-        Drift::First => "first run",
-        Drift::NotCompared { .. } => "not compared",
-        Drift::Compared { changes, others_same, .. } => {
-            let worse = changes.iter().any(is_worse);
-            match (worse, changes.iter().any(|change| !is_worse(change)), others_same) {
-                (true, true, _) => "better and worse",
-                (true, false, _) => Verdict::Worse.words(),
-                (false, true, _) => Verdict::Better.words(),
-                (false, false, true) => Verdict::Same.words(),
-                (false, false, false) => Verdict::NoDifferenceFound.words(),
-            }
+        Drift::First => "first run".to_owned(),
+        Drift::NotCompared { .. } | Drift::Compared { ranked: None, .. } => {
+            "not compared".to_owned()
         }
+        Drift::Compared { ranked: Some(ranked), .. } => match ranked.verdict {
+            Verdict::Better | Verdict::Worse => {
+                let change = format::signed_percent(ranked.ratio - 1.0);
+                format!("{} {change}", ranked.verdict.words())
+            }
+            Verdict::Same | Verdict::NoDifferenceFound => ranked.verdict.words().to_owned(),
+        },
     }
 }
 
-/// What changed on each machine with a run before, in a sentence.
+/// What changed on each machine with a run before, in a sentence: the ranked figure first.
 fn drifts(ranking: &Ranking) -> Vec<String> {
-    ranking.machines.iter().filter_map(|result| drift(&result.machine, &result.drift)).collect()
+    let drifts = ranking.machines.iter();
+    drifts.filter_map(|result| drift(&result.machine, &result.drift, ranking)).collect()
 }
 
-fn drift(machine: &str, drift: &Drift) -> Option<String> {
+fn drift(machine: &str, drift: &Drift, ranking: &Ranking) -> Option<String> {
     match drift {
         Drift::First => None,
         Drift::NotCompared { since, reason } => {
             Some(format!("{machine} since {since}: not compared: {reason}."))
         }
-        Drift::Compared { since, figures, changes, others_same, facts } => {
-            let mut parts: Vec<String> = changes.iter().take(CHANGES).map(change).collect();
+        Drift::Compared { since, ranked, figures, changes, others_same, facts, .. } => {
+            let figure = ranking.figure;
+            let ranked_words = ranked.as_ref().map_or_else(
+                || format!("the {figure} is not compared (tactus compare {since} RUN)"),
+                change,
+            );
+            let mut parts = vec![ranked_words];
+            let others = figures - usize::from(ranked.is_some());
+            let mut others_changed: Vec<String> =
+                changes.iter().take(CHANGES).map(change).collect();
             let more = changes.len().saturating_sub(CHANGES);
             if more > 0 {
-                parts.push(format!(
+                others_changed.push(format!(
                     "{} (tactus compare {since} RUN)",
                     format::counted(more as u64, "more change")
                 ));
             }
-            if changes.is_empty() {
+            if others_changed.is_empty() && others > 0 {
                 let word = if *others_same { Verdict::Same } else { Verdict::NoDifferenceFound };
-                let figures = format::counted(*figures as u64, "figure");
-                parts.push(format!("{} in {figures}", word.words()));
+                let others = format::counted(others as u64, "other figure");
+                parts.push(format!("{} in {others}", word.words()));
+            } else if !others_changed.is_empty() {
+                parts.push(format!("other figures: {}", others_changed.join("; ")));
             }
             let facts = facts.iter().take(CHANGES);
             parts.extend(facts.map(|fact| format!("{} was {}, is {}", fact.fact, fact.a, fact.b)));
@@ -351,16 +381,39 @@ mod tests {
             interval: [1.4, 1.6],
             verdict: Verdict::Worse,
         };
-        ranking.machines[0].drift = Drift::Compared {
+        let other =
+            Change { quantile: 0.9, ratio: 0.3, verdict: Verdict::Better, ..planted.clone() };
+        let drift = |ranked: Option<&Change>, rounds| Drift::Compared {
             since: tactus_model::run::RunId::new("quick-1"),
+            ranked: ranked.cloned(),
+            rounds,
             figures: 4,
-            changes: vec![planted],
+            changes: vec![other.clone()],
             others_same: false,
             facts: Vec::new(),
         };
-        let text = machines_text(&ranking, &TableOptions::of_width(200));
-        assert!(text.contains("p99 of idle +50"), "{text}");
-        assert!(text.contains("Worse than in their last run: "), "{text}");
+        let options = TableOptions::of_width(200);
+        ranking.machines[0].drift = drift(Some(&planted), 3);
+        let text = machines_text(&ranking, &options);
+        assert!(text.contains("quick-1: p99 of idle +50"), "{text}");
+        assert!(text.contains("; other figures: p90 of idle −70"), "{text}");
+        assert!(text.contains("Worse p99 than in their last run: "), "{text}");
+        let name = ranking.machines[0].machine.clone();
+        let row = |text: &str| {
+            text.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap().to_owned()
+        };
+        assert!(row(&text).contains("worse +50"), "{text}");
+        // The change of another figure is not that of the row.
+        let same = Change { verdict: Verdict::NoDifferenceFound, ..planted.clone() };
+        ranking.machines[0].drift = drift(Some(&same), FEW_ROUNDS);
+        let text = machines_text(&ranking, &options);
+        assert!(row(&text).contains("no difference found"), "{text}");
+        assert!(!text.contains("Worse p99"), "{text}");
+        assert!(text.contains(&format!("warning: {name}, n2: 2 rounds are few.")), "{text}");
+        ranking.machines[0].drift = drift(None, 3);
+        let text = machines_text(&ranking, &options);
+        assert!(row(&text).contains("not compared"), "{text}");
+        assert!(text.contains("the p99 is not compared"), "{text}");
     }
 
     #[test]

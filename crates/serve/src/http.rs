@@ -119,7 +119,8 @@ async fn respond(
     };
     let reply = match timeout(ANSWER_TIME, answer).await {
         Ok(Ok(reply)) => reply,
-        Ok(Err(_)) => Refusal::failed("an error of Tactus ended this answer; its text is on the standard error of `tactus serve`".to_owned()).reply(as_json),
+        // The panic's own text is on standard error already.
+        Ok(Err(error)) => Refusal::defect(error.to_string()).reply(as_json),
         Err(_) => {
             let text = format!("the answer took more than {} s; try again", ANSWER_TIME.as_secs());
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).reply(as_json)

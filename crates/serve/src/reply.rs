@@ -24,7 +24,7 @@ impl Reply {
     }
 
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, Refusal> {
-        let body = serde_json::to_vec(value).map_err(|error| Refusal::failed(error.to_string()))?;
+        let body = serde_json::to_vec(value).map_err(|error| Refusal::defect(error.to_string()))?;
         Ok(Self::json_text(body))
     }
 }
@@ -54,14 +54,25 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, text)
     }
 
-    /// The store cannot be read, or a page cannot be made. The reason may contain paths of this
-    /// machine, so clients do not see it.
-    pub(crate) fn failed(reason: String) -> Self {
-        let text = "the results database cannot be read now; the output of `tactus serve` has the \
-            reason";
+    /// The store cannot be read. The reason may contain paths of this machine, so clients do not
+    /// see it.
+    pub(crate) fn store(reason: String) -> Self {
         Self {
             status: StatusCode::SERVICE_UNAVAILABLE,
-            text: text.to_owned(),
+            text: "the results database cannot be read now; the output of `tactus serve` has the \
+                reason"
+                .to_owned(),
+            reason: Some(reason),
+        }
+    }
+
+    /// An answer cannot be made of what was read.
+    pub(crate) fn defect(reason: String) -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            text: "a defect of Tactus ended this answer; the output of `tactus serve` has the \
+                reason"
+                .to_owned(),
             reason: Some(reason),
         }
     }
@@ -93,13 +104,14 @@ impl From<tactus_app::Error> for Refusal {
     fn from(error: tactus_app::Error) -> Self {
         match error.kind() {
             tactus_app::ErrorKind::Usage => Self::bad(error.to_string()),
-            _ => Self::failed(error.to_string()),
+            tactus_app::ErrorKind::Internal => Self::defect(error.to_string()),
+            _ => Self::store(error.to_string()),
         }
     }
 }
 
 impl From<tactus_report::ReportError> for Refusal {
     fn from(error: tactus_report::ReportError) -> Self {
-        Self::failed(error.to_string())
+        Self::defect(error.to_string())
     }
 }

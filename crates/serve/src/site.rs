@@ -11,6 +11,7 @@ use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
 use tactus_judge::history::{Figure, Series};
 use tactus_judge::verdict::Validity;
 use tactus_model::format::counted;
+use tactus_model::host::Host;
 use tactus_model::run::{RunId, RunSummary};
 use tactus_model::time::{Instant, Realtime};
 use tactus_report::site::{self as pages, HistoryPage, MachinesPage, RunRow, RunsPage};
@@ -26,9 +27,6 @@ const RUNS_PER_PAGE: usize = 50;
 
 /// The cells on the page of histories.
 const CELLS_MAX: usize = 500;
-
-/// Figures that differ by less count as the same, as in `tactus compare`.
-const MARGIN: f64 = 0.05;
 
 /// A site without its connections.
 pub(crate) struct Site {
@@ -77,14 +75,10 @@ impl Site {
     /// Whether a request for this host is for this site. A page of another site whose name was made
     /// to mean this machine (DNS rebinding) cannot read it.
     pub(crate) fn is_host(&self, host: &str) -> bool {
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        name.eq_ignore_ascii_case("localhost")
-            || address.is_ok_and(|address| address.is_loopback() || address == self.address)
-            || self.names.iter().any(|known| name.eq_ignore_ascii_case(known))
+        let host = Host::of_field(host);
+        host.is_local()
+            || host.address() == Some(self.address)
+            || self.names.iter().any(|known| host.name().eq_ignore_ascii_case(known))
     }
 
     /// Answers a `GET` for a path with a query.
@@ -140,7 +134,7 @@ impl Site {
         let subject = Subject::stored(&store, id)?;
         if as_json {
             let document = tactus_store::document(subject.run());
-            let failed = |error: tactus_store::StoreError| Refusal::failed(error.to_string());
+            let failed = |error: tactus_store::StoreError| Refusal::store(error.to_string());
             return Ok(Reply::json_text(document.map_err(failed)?));
         }
         Ok(Reply::page(page::of_runs(vec![subject], &PageOptions::default())?))
@@ -151,8 +145,7 @@ impl Site {
         let store = self.open()?;
         let (a, b) = (Subject::stored(&store, a?)?, Subject::stored(&store, b?)?);
         let whole = |subject| Selection { run: Subject::run(subject), cell: None };
-        let options = CompareOptions { margin: MARGIN, force: false };
-        let compared: Comparison = compare(whole(&a), whole(&b), &options)
+        let compared: Comparison = compare(whole(&a), whole(&b), &CompareOptions::default())
             .map_err(|error| Refusal::bad(error.to_string()))?;
         if as_json {
             return Reply::json(&compared);

@@ -35,5 +35,5 @@ pub use export::{FORMAT, FORMAT_VERSION, document};
 pub use file_run::FileRun;
 pub use location::{Location, default_path};
 pub use name::after as run_name;
-pub use postgresql::{Server, ServerError, without_passwords};
+pub use postgresql::{Refusal, Server, ServerError, without_passwords};
 pub use store::Store;

@@ -1,8 +1,7 @@
 //! The names of runs.
 
-use std::time::{Duration, SystemTime};
-
 use tactus_model::facts::NodeFacts;
+use tactus_model::format::compact_date;
 use tactus_model::run::RunId;
 use tactus_model::time::{Instant, Realtime};
 
@@ -38,21 +37,13 @@ pub(crate) fn names_on(node: &NodeFacts) -> impl Iterator<Item = RunId> {
 
 /// The preferred name for a run of the experiment `name`, started at `created`.
 pub fn after(name: &str, created: Instant<Realtime>) -> RunId {
-    let moment = SystemTime::UNIX_EPOCH + Duration::from_nanos(created.as_nanos());
-    // 2026-11-21T11:33:55Z
-    let moment: String = humantime::format_rfc3339_seconds(moment)
-        .to_string()
-        .replace('T', "-")
-        .chars()
-        .filter(|c| c.is_ascii_digit() || *c == '-')
-        .collect();
-    let (date, time) = moment.rsplit_once('-').unwrap_or((&moment, ""));
+    let moment = compact_date(created);
     let name: String =
         name.chars().take(LONGEST / 2).map(|c| if allowed(c) { c } else { '-' }).collect();
     // A name that begins with a dash would be an option on a command line, with a dot a hidden file.
     let name =
         if name.is_empty() || name.starts_with(['-', '.']) { format!("run{name}") } else { name };
-    RunId::new(format!("{name}-{}-{time}", date.replace('-', "")))
+    RunId::new(format!("{name}-{moment}"))
 }
 
 /// `id` itself, then with the suffix `-2`, `-3`, ….

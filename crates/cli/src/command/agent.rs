@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use tactus_agent::{Agent, Event, NotStarted, Options};
-use tactus_app::{Error, ErrorKind, Places, record};
+use tactus_app::{Error, ErrorKind, Places, plan, record};
 use tactus_model::cpus::CpuList;
 use tactus_model::format::{self, latency, span};
 use tactus_model::policy::Scheduling;
+use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_sys::process::effective_user;
 
@@ -17,7 +18,7 @@ use crate::percentage::budget;
 use crate::quietness::Quietness;
 use crate::signals;
 use crate::terminal::{say, shortfall_text};
-use crate::values::{bytes, interval_within, positive, whole};
+use crate::values::{bytes, interval_within, positive, socket_address, whole};
 
 /// Watch for late wakeups all the time, within a budget of CPU time, with metrics for Prometheus.
 ///
@@ -37,7 +38,8 @@ use crate::values::{bytes, interval_within, positive, whole};
 #[derive(Args)]
 pub(crate) struct AgentArguments {
     /// Address and port at which to serve metrics; port 0 chooses a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8423")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8423",
+        value_parser = socket_address)]
     listen: SocketAddr,
     /// Time between two wakeups of the probe, from 1ms to 1s
     #[arg(long, value_name = "DURATION", default_value = "50ms",
@@ -77,7 +79,14 @@ const BUFFER_MAX: usize = 4 << 20;
 
 impl AgentArguments {
     fn options(&self, places: &Places) -> CommandResult<Options> {
+        if let Some(cpus) = &self.cpus {
+            plan::require_online("--cpus", cpus)?;
+        }
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let ring_size = (BUFFERS_MAX / cpus).min(BUFFER_MAX);
+        if !self.no_record {
+            require_room(self.keep, ring_size)?;
+        }
         Ok(Options {
             listen: self.listen,
             interval: self.interval,
@@ -86,13 +95,26 @@ impl AgentArguments {
             late: self.late,
             share: self.budget,
             records: !self.no_record,
-            ring_size: (BUFFERS_MAX / cpus).min(BUFFER_MAX),
+            ring_size,
             recordings: places.recordings()?,
             keep: self.keep,
             saves_per_hour: self.saves_per_hour,
             locks_memory: effective_user() == 0,
         })
     }
+}
+
+/// Requires that a recording, which may fill a buffer, fits into the room for all.
+fn require_room(keep: u64, ring_size: usize) -> CommandResult {
+    if keep >= ring_size as u64 {
+        return Ok(());
+    }
+    let least = ring_size.div_ceil(1 << 20);
+    let refused = format!(
+        "`--keep {keep}B` is less than the buffer of a CPU, so a recording may not fit: write {least}MiB or more"
+    );
+    let error = Error::usage(refused);
+    Err(error.with_hint("`--no-record` keeps no recordings").into())
 }
 
 pub(crate) fn run(arguments: &AgentArguments, places: &Places) -> CommandResult {
@@ -106,6 +128,8 @@ pub(crate) fn run(arguments: &AgentArguments, places: &Places) -> CommandResult 
         say!("warning: everyone who reaches {} can read the metrics", agent.address());
     }
     let (json, quietness) = (arguments.json, arguments.quietness);
+    // What permits the recording permits everything; a command for less would be a detour.
+    let one_fix = !arguments.no_record && effective_user() != 0;
     let mut failed = None;
     let handle = agent.handle();
     let ran = agent.run(|event| match json {
@@ -116,18 +140,20 @@ pub(crate) fn run(arguments: &AgentArguments, places: &Places) -> CommandResult 
                 handle.end();
             }
         }
-        false => print(event, quietness),
+        false => print(event, quietness, one_fix),
     });
     ran.map_err(CommandError::internal)?;
     failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Prints an event as a line on standard error.
-fn print(event: &Event, quietness: Quietness) {
+/// Prints an event as a line on standard error. With `one_fix`, only the recording has one.
+fn print(event: &Event, quietness: Quietness, one_fix: bool) {
     match event {
         Event::Started { listen, shortfalls } => {
             for shortfall in shortfalls {
-                say!("{}", shortfall_text(shortfall).trim_end());
+                let fix = shortfall.fix.clone().filter(|_| !one_fix);
+                let shortfall = Shortfall { fix, ..shortfall.clone() };
+                say!("{}", shortfall_text(&shortfall).trim_end());
             }
             quietness.note(format_args!("watching; metrics at http://{listen}/metrics"));
         }

@@ -100,7 +100,7 @@ pub(crate) struct JudgeArguments {
     json: bool,
     #[command(flatten)]
     quietness: Quietness,
-    /// Another player, after `--`: {} stands for the clip, which else is the last argument [default: none]
+    /// Another player, after `--`: {} stands for the clip; without {}, the clip is the last argument [default: none]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }

@@ -11,6 +11,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::quietness::Quietness;
 use crate::signals;
 use crate::terminal::say;
+use crate::values::socket_address;
 
 /// Serve the runs in the store as a read-only web site, with histories, comparisons and a JSON API.
 ///
@@ -25,7 +26,8 @@ use crate::terminal::say;
 #[derive(Args)]
 pub(crate) struct ServeArguments {
     /// Address and port to listen at; port 0 chooses a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8422")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8422",
+        value_parser = socket_address)]
     listen: SocketAddr,
     /// Name under which a reverse proxy reaches the site; may be repeated. Requests for other names are refused, except for localhost and the address
     #[arg(long = "name", value_name = "NAME", value_parser = host_name)]

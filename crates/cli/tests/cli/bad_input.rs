@@ -13,16 +13,23 @@ type Row = (&'static [&'static str], &'static str, i32);
 const ROWS: &[Row] = &[
     // Stores and sites.
     (&["list", "--store", "mysql://lab/runs"], "only files and PostgreSQL are supported", 2),
-    (&["list", "--store", "postgresql://a@/b?host=/nonexistent"], "cannot be reached", 3),
+    (
+        &["list", "--store", "postgresql://a@/b?host=/nonexistent"],
+        "no server listens at the socket /nonexistent/.s.PGSQL.5432",
+        3,
+    ),
     (&["list", "--store", "postgresql://lab/b?sslmode=require"], "connects without TLS", 2),
     (&["serve", "--name", "https://results.example/"], "without scheme, port and path", 2),
-    (&["serve", "--listen", "nowhere"], "`--listen`: invalid socket address syntax", 2),
+    (&["serve", "--listen", "nowhere"], "write ADDRESS:PORT, e.g. 127.0.0.1:8423", 2),
+    (&["agent", "--listen", "x"], "write ADDRESS:PORT, e.g. 127.0.0.1:8423", 2),
+    (&["agent", "--keep", "1"], "is less than the buffer of a CPU", 2),
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
     (&["measure", "--load", "compute", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "{dir}/cpus.toml"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "8000-8001"], "CPUs 8000-8001 do not exist or are offline", 2),
+    (&["agent", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["watch", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--load", "idle", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
     (&["measure", "--kernel", "debian", "--cpus", "8000"], "the CPUs of a guest are 0", 2),

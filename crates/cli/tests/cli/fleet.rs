@@ -312,7 +312,7 @@ fn needs_slurm_nodes_are_measured_alone_and_ranked_and_an_interrupt_leaves_no_jo
     let page = tactus.folder().join("nodes.html").display().to_string();
     let (code, out, said) = measure("n[1-3]", &["--page", &page]);
     assert_eq!(code, Some(0), "{out}\n{said}\n{}", cluster.logs());
-    assert!(said.contains("finished nodes: 3 of 3"), "{said}");
+    assert!(said.contains("(3 of 3 nodes)"), "{said}");
     assert!(fs::read_to_string(&page).unwrap().contains("<h2>Machines by p99"), "{page}");
     require_nothing_left(&tactus, &cluster);
 
@@ -344,7 +344,7 @@ fn needs_slurm_nodes_are_measured_alone_and_ranked_and_an_interrupt_leaves_no_jo
     // An interrupt keeps what has finished; here a node never starts.
     cluster.client("scontrol", &["update", "nodename=n2", "state=drain", "reason=test"]);
     let mut running = Running::start(&mut on_nodes(&tactus, &cluster, "n1,n2", &["--no-page"]));
-    running.wait_for("finished nodes: 1 of 2");
+    running.wait_for("(1 of 2 nodes)");
     interrupt(&running.child);
     assert_eq!(running.end(), Some(130), "{}", running.said());
     assert!(running.says("--nodes n2"), "{}", running.said());

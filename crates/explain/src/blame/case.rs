@@ -74,16 +74,26 @@ impl Scene<'_> {
         pieces
     }
 
+    /// The pauses of the whole machine between two instants, in order.
+    pub(crate) fn pauses(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> Vec<Stretch> {
+        host_pause::find(self, from, to)
+    }
+
     /// The thread of a slice, with its name.
     pub(crate) fn culprit(&self, slice: &Slice) -> Culprit {
         self.ran(Runner::of(slice))
     }
 
-    /// A thread that ran, with its name.
+    /// A thread that ran, with its last name. Its slice has the name that it had when it came to the CPU; a
+    /// program that another one executed may run for long before the next switch shows its own.
     fn ran(&self, Runner { thread, name, priority, base }: Runner) -> Culprit {
         if name == NameId::UNKNOWN {
             return self.culprit_by_number(thread);
         }
+        let name = match self.machine.known(thread).0 {
+            NameId::UNKNOWN => name,
+            last => last,
+        };
         Culprit {
             name: self.names.name(name).to_owned(),
             process: super::process(thread, name, self.late, self.machine, self.names),
@@ -314,13 +324,15 @@ fn add(parts: &mut Vec<Part>, cause: Cause, time: Nanos) {
 }
 
 /// A part of a stretch, after it was cut at other stretches.
-enum Carved {
+pub(crate) enum Carved {
+    /// It lies in one of them.
     Inside(Stretch),
+    /// It lies in none.
     Outside(Stretch),
 }
 
 /// Cuts a stretch at the edges of `others`, which are in order and do not overlap.
-fn carve(stretch: Stretch, others: &[Stretch]) -> Vec<Carved> {
+pub(crate) fn carve(stretch: Stretch, others: &[Stretch]) -> Vec<Carved> {
     let (mut reached, end) = stretch;
     let mut parts = Vec::with_capacity(1);
     for &(from, to) in others {

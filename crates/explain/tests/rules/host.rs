@@ -1,5 +1,7 @@
 //! Time that the host took.
 
+use tactus_explain::timeline::Occupant;
+
 use super::*;
 
 #[test]
@@ -13,6 +15,13 @@ fn two_cpus_that_resume_late_together_were_paused_by_the_host() {
     script.vector_exit(27_009, 1, InterruptVector::LocalTimer);
     let explained = script.explain_one(probe, 1000, 27_012);
     assert_eq!(shown(&explained)[0], "26000 the host paused the whole machine");
+    // The drawing has the same time of it on each CPU.
+    let timeline = explained.timeline.expect("a timeline of the worst sample");
+    for lane in &timeline.lanes {
+        let paused = lane.bars.iter().filter(|bar| bar.occupant == Occupant::HostPause);
+        let time: Nanos = paused.map(|bar| bar.to - bar.from).sum();
+        assert_eq!(time, Nanos::from_micros(26_000), "{lane:?}");
+    }
 }
 
 #[test]

@@ -167,3 +167,16 @@ fn a_thread_reads_with_its_own_priority_and_the_one_that_it_inherits() {
     let shown = shown(&script.explain_one(probe, 1000, 5012));
     assert_eq!(shown[0], "3993 thread hog (200, other raised to rt:50)", "{shown:?}");
 }
+
+#[test]
+fn a_program_that_executed_another_has_one_name_which_is_its_last() {
+    let Stage { mut script, probe, .. } = stage_of(9, 4);
+    script.timer_wakes(1002, 0, probe, false);
+    // The hog came to the CPU by its name, and executed another program since.
+    let executed = script.thread("perl", 200, 4);
+    script.appears(0, executed).switch(4002, 0, SLEEPING, probe);
+    let explained = script.explain_one(probe, 1000, 4004);
+    assert_eq!(shown(&explained)[0], "2995 thread perl (200, rt:95)");
+    let parts = &explained.parts;
+    assert!(parts.iter().all(|part| !part.cause.to_string().contains("hog")), "{parts:?}");
+}

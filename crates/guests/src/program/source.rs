@@ -204,6 +204,22 @@ impl ProgramSource {
 const INSTALL: &str = "install Rust (https://rustup.rs), or use a packaged tactus, which contains \
     the program";
 
+/// The fix if the program is nowhere: `tactus lab setup` builds it only beside the source of this build.
+pub(crate) fn fix_if_missing(architecture: Architecture) -> String {
+    fix_for(architecture, ProgramSource::of_this_build().is_some())
+}
+
+fn fix_for(architecture: Architecture, has_source: bool) -> String {
+    if has_source {
+        return setup(architecture).to_owned();
+    }
+    format!(
+        "set TACTUS_GUEST to the program's file, build it in the source of tactus with `cargo build \
+         --release -p tactus-guest --target {}`, or use a packaged tactus, which contains it",
+        super::static_target(architecture)
+    )
+}
+
 /// The command that adds what a build needs.
 pub(crate) const fn setup(architecture: Architecture) -> &'static str {
     match architecture {
@@ -244,6 +260,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn without_the_source_setup_is_not_the_fix() {
+        assert_eq!(fix_for(Architecture::Amd64, true), "tactus lab setup");
+        let fix = fix_for(Architecture::Arm64, false);
+        assert!(!fix.contains("lab setup") && fix.contains("TACTUS_GUEST"), "{fix}");
+        assert!(fix.contains("--target aarch64-unknown-linux-musl"), "{fix}");
+    }
 
     #[test]
     fn a_toolchain_that_does_not_run_is_not_one_without_a_target() {

@@ -66,16 +66,35 @@ pub enum RecordError {
     ReadBack(String),
 }
 
+/// What is refused to users who may not read tracefs.
+const TRACEPOINTS: &str = "read the kernel's tracepoints";
+
+/// What is refused to users who may not make an instance.
+pub(super) const INSTANCE: &str = "create an instance of tracefs";
+
 impl RecordError {
     /// The error of a kernel that refused `asked` with `errno`, which was needed to do `what`.
     pub(crate) fn refused(what: &'static str, asked: &Asked, errno: Errno) -> Self {
         Self::Refused { what, diagnosis: diagnose_here(asked, errno) }
     }
 
+    /// The same error for a recording that needs an instance of tracefs: the capabilities that show the
+    /// tracepoints do not permit an instance, so following their advice would lead to another refusal.
+    pub(super) fn of_instance(self) -> Self {
+        match &self {
+            Self::Refused { what: TRACEPOINTS, diagnosis }
+                if diagnosis.fix.as_ref().is_some_and(|fix| fix.contains("setcap")) =>
+            {
+                Self::refused(INSTANCE, &Asked::TracefsInstance, Errno::ACCESS)
+            }
+            _ => self,
+        }
+    }
+
     /// The error of a kernel that does not show its tracepoints.
     pub(super) fn no_tracepoints(error: &io::Error) -> Self {
         let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
-        Self::refused("read the kernel's tracepoints", &Asked::Tracepoints, errno)
+        Self::refused(TRACEPOINTS, &Asked::Tracepoints, errno)
     }
 
     /// The command or step that fixes the error, if there is one.
@@ -93,5 +112,24 @@ impl RecordError {
             self,
             Self::Refused { .. } | Self::NoEvents(_) | Self::NoCpus(_) | Self::NoMemory(_)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_that_needs_an_instance_advises_no_capabilities() {
+        let refused = |fix: &str| RecordError::Refused {
+            what: TRACEPOINTS,
+            diagnosis: Diagnosis { reason: "refused".to_owned(), fix: Some(fix.to_owned()) },
+        };
+        let fix = |fix: &str| refused(fix).of_instance().fix();
+        assert!(
+            !fix("sudo setcap cap_perfmon+ep tactus").is_some_and(|fix| fix.contains("setcap"))
+        );
+        let mount = "sudo mount -t tracefs tracefs /sys/kernel/tracing";
+        assert_eq!(fix(mount).as_deref(), Some(mount));
     }
 }

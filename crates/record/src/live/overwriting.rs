@@ -52,7 +52,7 @@ impl OverwritingRecorder {
     /// # Errors
     /// This process may not have an instance of tracefs, or none of the events can be recorded.
     pub fn start(options: Options) -> Result<Self, RecordError> {
-        let prepared = Prepared::new(&options)?;
+        let prepared = Prepared::new(&options).map_err(RecordError::of_instance)?;
         let opened = open_traced(&options, prepared)?;
         let symbols = options.symbols.unwrap_or_else(|| Arc::new(Symbols::read()));
         opened.buffers.overwrite()?;

@@ -10,7 +10,7 @@ use tactus_permission::Asked;
 use tactus_sys::tracefs::{CpuFiles, Instance, Tracefs};
 use tactus_sys::{Errno, SysError};
 
-use super::error::RecordError;
+use super::error::{INSTANCE, RecordError};
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, filter};
@@ -107,10 +107,8 @@ fn bare(
     size: usize,
     shortfalls: &mut Vec<Shortfall>,
 ) -> Result<Bare, RecordError> {
-    let instance = Instance::make(tracefs).map_err(|error| {
-        let what = "create an instance of tracefs";
-        RecordError::refused(what, &Asked::TracefsInstance, error.errno)
-    })?;
+    let instance = Instance::make(tracefs)
+        .map_err(|error| RecordError::refused(INSTANCE, &Asked::TracefsInstance, error.errno))?;
     let (size, shortfall) = prepare(&instance, cpus, size, options.drainer.watermark)?;
     shortfalls.extend(shortfall);
     Ok(Bare { instance, size })

@@ -23,7 +23,8 @@ fn runs_probe(lane: &Lane) -> bool {
 }
 
 fn busy(lane: &Lane) -> Nanos {
-    lane.bars.iter().filter(|bar| bar.occupant != Occupant::Idle).map(length).sum()
+    let is_active = |bar: &&Bar| !matches!(bar.occupant, Occupant::Idle | Occupant::HostPause);
+    lane.bars.iter().filter(is_active).map(length).sum()
 }
 
 /// The duration of a bar.

@@ -124,6 +124,7 @@ fn letters(parts: &[(Occupant, Nanos)]) -> Vec<(Occupant, char)> {
             Occupant::Idle => '.',
             Occupant::Probe => '#',
             Occupant::Several { .. } => '~',
+            Occupant::HostPause => '=',
             Occupant::Thread { thread, .. } => initials(&thread.name)
                 .map(|letter| letter.to_ascii_lowercase())
                 .chain('a'..='z')

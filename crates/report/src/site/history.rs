@@ -37,6 +37,7 @@ pub fn history_page(history: &HistoryPage<'_>) -> Result<String, ReportError> {
     let page = History {
         title: format!("{figure} of {experiment}"),
         cell: (*cell).to_owned(),
+        figure: figure.word(),
         sentence: sentence(*figure, series),
         others: Figure::ALL
             .into_iter()
@@ -70,11 +71,44 @@ fn sentence(figure: Figure, series: &[Series]) -> String {
             2 * SEGMENT_MIN
         ),
         (_, 0) => format!("The {figure} of this cell did not change on any machine and kernel."),
-        (1, _) => format!("The {figure} of this cell changed."),
+        (1, _) => {
+            let change = series.first().and_then(last_change).unwrap_or_default();
+            format!("The {figure} of this cell {change}.")
+        }
         (all, changed) => {
-            format!("The {figure} of this cell changed on {changed} of {all} machines and kernels.")
+            let changes = series.iter().filter_map(|series| {
+                let machine = machine_words(series.place.machine.as_deref());
+                Some(format!("on {machine} it {}", last_change(series)?))
+            });
+            let more = if changed > NAMED { "; …" } else { "" };
+            let changes: Vec<String> = changes.take(NAMED).collect();
+            format!(
+                "The {figure} of this cell changed on {changed} of {all} machines and kernels: {}{more}.",
+                changes.join("; ")
+            )
         }
     }
+}
+
+/// The most machines whose changes are in the sentence.
+const NAMED: usize = 3;
+
+/// The last change of a series: its direction, size and run; `None` without one.
+fn last_change(series: &Series) -> Option<String> {
+    let [.., before, after] = &series.levels[..] else { return None };
+    let ratio = after.median.as_nanos() as f64 / before.median.as_nanos().max(1) as f64;
+    let word = if ratio < 1.0 { "fell" } else { "rose" };
+    let run = &series.points.get(after.first)?.run;
+    let change = format!(
+        "{word} from {} to {} ({}) with run {run}",
+        format::latency(before.median),
+        format::latency(after.median),
+        format::signed_percent(ratio - 1.0),
+    );
+    Some(match series.levels.len() {
+        2 => change,
+        levels => format!("changed {} times and last {change}", levels - 1),
+    })
 }
 
 #[derive(Template)]
@@ -82,6 +116,7 @@ fn sentence(figure: Figure, series: &[Series]) -> String {
 struct History {
     title: String,
     cell: String,
+    figure: &'static str,
     sentence: String,
     /// The figures, those that are not shown with their paths.
     others: Vec<(&'static str, Option<String>)>,
@@ -166,5 +201,66 @@ impl LevelView {
                 path("/compare", &[("a", last.as_str()), ("b", first.as_str())])
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_judge::history::{MeasuredOn, Point, Value};
+    use tactus_model::run::RunId;
+    use tactus_model::time::{Instant, Nanos};
+
+    use super::*;
+
+    fn series(levels: &[u64]) -> Series {
+        let point = |index: usize, micros: u64| Point {
+            run: RunId::new(format!("quick-{index}")),
+            created: Instant::from_nanos(index as u64),
+            value: Value { value: Nanos::from_micros(micros), interval: None },
+        };
+        let level = |(first, micros): (usize, &u64)| Level {
+            first,
+            runs: 1,
+            median: Nanos::from_micros(*micros),
+        };
+        Series {
+            place: MeasuredOn { machine: Some("0123456789".to_owned()), kernel: None },
+            points: levels.iter().enumerate().map(|(index, it)| point(index, *it)).collect(),
+            levels: levels.iter().enumerate().map(level).collect(),
+            earlier: 0,
+        }
+    }
+
+    #[test]
+    fn a_change_has_its_direction_its_size_and_its_run() {
+        let words = |all: &[&[u64]]| {
+            let all: Vec<Series> = all.iter().map(|levels| series(levels)).collect();
+            sentence(Figure::P50, &all)
+        };
+        let rose = words(&[&[100, 150]]);
+        assert!(rose.starts_with("The p50 of this cell rose from 100"), "{rose}");
+        assert!(rose.contains("+50") && rose.ends_with("with run quick-1."), "{rose}");
+        let fell = words(&[&[100, 150, 75]]);
+        assert!(fell.contains("changed 2 times and last fell from 150"), "{fell}");
+        let some = words(&[&[100], &[100, 150]]);
+        assert!(
+            some.contains("on 1 of 2 machines and kernels: on 01234567 it rose from"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn every_figure_of_a_row_has_a_label_for_narrow_screens() {
+        let page = HistoryPage {
+            experiment: "quick",
+            cell: "idle",
+            figure: Figure::P99,
+            series: &[series(&[100, 150])],
+            invalid: 0,
+            state: String::new(),
+        };
+        let page = history_page(&page).unwrap();
+        assert!(page.contains("data-head=\"p99\"") && page.contains("data-head=\"change\""));
+        assert!(!page.contains("<td class=\"amount\">"), "a figure without a label");
     }
 }

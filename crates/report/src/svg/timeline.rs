@@ -55,11 +55,12 @@ enum Look {
     Timer,
     Softirq,
     Several,
+    Paused,
 }
 
 impl Look {
     /// All in the order of the key, with their text.
-    const KEY: [(Self, &'static str); 8] = [
+    const KEY: [(Self, &'static str); 9] = [
         (Self::Probe, "the late thread"),
         (Self::Thread, "another thread"),
         (Self::Asked, "another, asked to reschedule"),
@@ -68,6 +69,7 @@ impl Look {
         (Self::Timer, "timer function"),
         (Self::Softirq, "softirq"),
         (Self::Idle, "idle"),
+        (Self::Paused, "paused by the host"),
     ];
 
     const fn of(occupant: &Occupant) -> Self {
@@ -80,6 +82,7 @@ impl Look {
             Occupant::Timer { .. } => Self::Timer,
             Occupant::Softirq { .. } => Self::Softirq,
             Occupant::Several { .. } => Self::Several,
+            Occupant::HostPause => Self::Paused,
         }
     }
 
@@ -93,6 +96,7 @@ impl Look {
             Self::Timer => "fill c5",
             Self::Softirq => "fill c3",
             Self::Several => "several",
+            Self::Paused => "fill c4",
         }
     }
 
@@ -108,7 +112,7 @@ impl Look {
     const fn reach(self) -> (f64, f64) {
         match self {
             Self::Idle => (ROW / 2.0 - 0.5, ROW / 2.0 + 0.5),
-            Self::Probe | Self::Thread | Self::Asked | Self::Several => (0.0, ROW),
+            Self::Probe | Self::Thread | Self::Asked | Self::Several | Self::Paused => (0.0, ROW),
             Self::Interrupt | Self::Timer => (0.0, 13.0),
             Self::Softirq => (ROW - 13.0, ROW),
         }
@@ -295,6 +299,7 @@ fn short_name(occupant: &Occupant) -> String {
         Occupant::Interrupt { name } => name.clone(),
         Occupant::Softirq { softirq } => softirq.to_string(),
         Occupant::Timer { function } => function.clone(),
+        Occupant::HostPause => "host pause".to_owned(),
         Occupant::Idle | Occupant::Probe | Occupant::Several { .. } => occupant.to_string(),
     }
 }

@@ -50,8 +50,8 @@ impl fmt::Debug for Postgresql {
 
 impl Session {
     fn connect(server: &Server) -> Result<Self, ServerError> {
-        let mut client =
-            server.config.connect(NoTls).map_err(|error| ServerError::of_connecting(&error))?;
+        let connected = server.config.connect(NoTls);
+        let mut client = connected.map_err(|error| server.not_connected(&error))?;
         client.batch_execute(SESSION)?;
         Ok(Self { client, statements: HashMap::new() })
     }
@@ -90,8 +90,9 @@ impl Postgresql {
 
     /// Creates or migrates the tables.
     pub(super) fn prepare(&mut self, migrations: &[&str]) -> Result<(), StoreError> {
-        let migrated = tables::migrate(&mut self.session.get_mut().client, migrations);
-        migrated.map_err(|error| self.server.failed(error))
+        let client = &mut self.session.get_mut().client;
+        let migrated = tables::migrate(client, migrations);
+        migrated.map_err(|error| self.server.failed(tables::with_owner(error, client)))
     }
 
     /// Migrates older tables if that is permitted; returns whether there are tables.
@@ -100,7 +101,8 @@ impl Postgresql {
         let client = &mut self.session.get_mut().client;
         let failed = |error| self.server.failed(error);
         self.only_reads = true;
-        match tables::state(client, known).map_err(failed)? {
+        let state = tables::state(client, known);
+        match state.map_err(|error| failed(tables::with_owner(error, client)))? {
             State::New => Ok(false),
             State::Version(found) if found == known => Ok(true),
             State::Version(found) => match tables::migrate(client, migrations) {
@@ -125,6 +127,7 @@ impl Postgresql {
         };
         done.map_err(|fault| match fault {
             Fault::Damaged(reason) => failed(ServerError::Damaged(reason)),
+            Fault::Server(refused) => failed(tables::with_owner(refused, &mut session.client)),
             fault => fault.in_file(self.server.to_string().as_ref()),
         })
     }

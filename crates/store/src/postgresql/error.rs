@@ -1,6 +1,9 @@
 //! What a server refuses, and what to do.
 
 use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::Path;
 
 use postgres::error::SqlState;
 
@@ -24,12 +27,8 @@ pub enum ServerError {
     )]
     Login(String),
     /// The user may not do this.
-    #[error(
-        "refuses the operation: {0}; its owner permits writing with `GRANT CREATE ON DATABASE \
-         DATABASE TO USER` before the first run, and reading with `GRANT USAGE ON SCHEMA tactus \
-         TO USER; GRANT SELECT ON ALL TABLES IN SCHEMA tactus TO USER`"
-    )]
-    Refused(String),
+    #[error("refuses the operation: {0}")]
+    Refused(Refusal),
     /// The disk of the server is full.
     #[error(
         "has no space left: {0}; free space on the server's disk, or delete runs with `tactus \
@@ -85,6 +84,53 @@ pub enum ServerError {
     Other(String),
 }
 
+/// What a user may not do, and what permits it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The words of the server.
+    pub reason: String,
+    /// Whose the tables are, if they exist and belong to another role.
+    pub(super) tables_of: Option<Other>,
+}
+
+/// Another role, as SQL writes it, to which the tables belong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Other {
+    pub(super) owner: String,
+    /// Whether it may do everything, so that nobody should become a member of it.
+    pub(super) is_superuser: bool,
+    /// The user that was refused.
+    pub(super) user: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, tables_of } = self;
+        let user = tables_of.as_ref().map_or("USER", |other| &other.user);
+        match tables_of {
+            None => write!(
+                f,
+                "{reason}; the owner of the database permits writing with `GRANT CREATE ON DATABASE DATABASE TO USER` \
+                 before the first run"
+            ),
+            Some(Other { owner, is_superuser: false, .. }) => write!(
+                f,
+                "{reason}; the schema tactus belongs to {owner}, who permits writing with `GRANT {owner} TO {user}`"
+            ),
+            Some(Other { owner, is_superuser: true, .. }) => write!(
+                f,
+                "{reason}; the schema tactus belongs to the superuser {owner}, who permits writing with `GRANT USAGE ON \
+                 SCHEMA tactus TO {user}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tactus TO {user}`"
+            ),
+        }?;
+        write!(
+            f,
+            ", and reading with `GRANT USAGE ON SCHEMA tactus TO {user}; GRANT SELECT ON ALL TABLES \
+             IN SCHEMA tactus TO {user}`"
+        )
+    }
+}
+
 impl From<postgres::Error> for ServerError {
     fn from(error: postgres::Error) -> Self {
         let reason = with_causes(&error);
@@ -98,7 +144,7 @@ impl From<postgres::Error> for ServerError {
         match *state {
             SqlState::DISK_FULL => Self::Full(reason),
             SqlState::INSUFFICIENT_PRIVILEGE | SqlState::READ_ONLY_SQL_TRANSACTION => {
-                Self::Refused(reason)
+                Self::Refused(Refusal { reason, tables_of: None })
             }
             SqlState::LOCK_NOT_AVAILABLE | SqlState::T_R_DEADLOCK_DETECTED => Self::Busy(reason),
             SqlState::ADMIN_SHUTDOWN
@@ -125,6 +171,17 @@ impl ServerError {
         }
     }
 
+    /// The error of an attempt to connect to the socket in `file`, whose reason names it.
+    pub(super) fn of_socket(error: &postgres::Error, file: &Path) -> Self {
+        match Self::of_connecting(error) {
+            Self::Unreachable(_) if io_kind(error).is_some_and(is_without_listener) => {
+                let file = file.display();
+                Self::Unreachable(format!("no server listens at the socket {file}"))
+            }
+            other => other,
+        }
+    }
+
     /// Whether the connection is unusable.
     pub(super) const fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_))
@@ -132,14 +189,23 @@ impl ServerError {
 }
 
 fn io_error(error: &postgres::Error) -> bool {
+    io_kind(error).is_some()
+}
+
+fn is_without_listener(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+/// The kind of the system's error that is the cause, if it is one.
+fn io_kind(error: &postgres::Error) -> Option<io::ErrorKind> {
     let mut cause: Option<&dyn Error> = error.source();
     while let Some(error) = cause {
-        if error.is::<std::io::Error>() {
-            return true;
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return Some(error.kind());
         }
         cause = error.source();
     }
-    false
+    None
 }
 
 /// The text of an error with its causes; that of the server without the client's words.
@@ -157,4 +223,28 @@ pub(super) fn with_causes(error: &postgres::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_rights_that_help() {
+        let words = |tables_of| {
+            let reason = "permission denied for schema tactus".to_owned();
+            ServerError::Refused(Refusal { reason, tables_of }).to_string()
+        };
+        assert!(words(None).contains("`GRANT CREATE ON DATABASE DATABASE TO USER`"));
+        let of = |is_superuser| {
+            let (owner, user) = ("ann".to_owned(), "\"bob-2\"".to_owned());
+            words(Some(Other { owner, is_superuser, user }))
+        };
+        assert!(of(false).contains("`GRANT ann TO \"bob-2\"`"), "{}", of(false));
+        assert!(!of(false).contains("GRANT CREATE"), "{}", of(false));
+        assert!(of(false).contains("GRANT SELECT ON ALL TABLES IN SCHEMA tactus TO \"bob-2\"`"));
+        // A member of a superuser may do everything.
+        assert!(!of(true).contains("GRANT ann"), "{}", of(true));
+        assert!(of(true).contains("INSERT"), "{}", of(true));
+    }
 }

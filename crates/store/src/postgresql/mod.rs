@@ -7,12 +7,13 @@ mod error;
 mod tables;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use postgres::Config;
 use postgres::config::{Host, SslMode};
 
-pub use error::ServerError;
+pub use error::{Refusal, ServerError};
 
 use crate::StoreError;
 use connection::Postgresql;
@@ -73,6 +74,21 @@ impl Server {
     pub(crate) fn open_to_read(&self) -> Result<Option<Postgresql>, StoreError> {
         let mut opened = Postgresql::connect(self)?;
         if opened.prepare_to_read(tables::MIGRATIONS)? { Ok(Some(opened)) } else { Ok(None) }
+    }
+
+    /// The file of the socket, if the server is reached by one.
+    fn socket(&self) -> Option<PathBuf> {
+        let Some(Host::Unix(directory)) = self.config.get_hosts().first() else { return None };
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        Some(directory.join(format!(".s.PGSQL.{port}")))
+    }
+
+    /// An error of an attempt to connect to this server.
+    fn not_connected(&self, error: &postgres::Error) -> ServerError {
+        match self.socket() {
+            Some(file) => ServerError::of_socket(error, &file),
+            None => ServerError::of_connecting(error),
+        }
     }
 
     /// An error of this server.

@@ -2,7 +2,7 @@
 
 use postgres::{Client, GenericClient};
 
-use super::error::ServerError;
+use super::error::{Other, Refusal, ServerError};
 
 /// The migrations from an empty schema to the current tables, the first from version 0 to version
 /// 1. Released migrations are never changed.
@@ -41,6 +41,19 @@ pub(super) fn state(client: &mut impl GenericClient, known: i64) -> Result<State
     let version = client.query_opt("SELECT version FROM tactus.store", &[]);
     let found: i64 = version?.ok_or(ServerError::NotAStore)?.get(0);
     if found > known { Err(ServerError::Newer { found, known }) } else { Ok(State::Version(found)) }
+}
+
+/// Adds to a refusal whose the tables are, if they belong to a role of which the user is no member.
+pub(super) fn with_owner(error: ServerError, client: &mut impl GenericClient) -> ServerError {
+    let ServerError::Refused(Refusal { reason, .. }) = error else { return error };
+    // Every user may read the catalogue.
+    let owner = "SELECT quote_ident(rolname), rolsuper, quote_ident(current_user)
+        FROM pg_catalog.pg_namespace JOIN pg_catalog.pg_roles ON pg_roles.oid = nspowner
+        WHERE nspname = 'tactus' AND NOT pg_has_role(current_user, nspowner, 'USAGE')";
+    let row = client.query_opt(owner, &[]).ok().flatten();
+    let tables_of =
+        row.map(|row| Other { owner: row.get(0), is_superuser: row.get(1), user: row.get(2) });
+    ServerError::Refused(Refusal { reason, tables_of })
 }
 
 /// Applies the migrations that the database lacks, all or none of them.

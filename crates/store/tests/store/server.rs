@@ -101,11 +101,33 @@ fn a_reader_needs_no_right_to_write() {
     let refused = reader.open().unwrap().save_failure(&run, &failure(turn(0, 0)));
     let error = of_server(refused.unwrap_err());
     assert!(matches!(error, ServerError::Refused(_)), "{error}");
-    assert!(error.to_string().contains("GRANT"), "{error}");
+    assert!(error.to_string().contains("belongs to the superuser tactus"), "{error}");
     let refused = owner.open_to_read().unwrap().save_failure(&run, &failure(turn(0, 0)));
     assert!(matches!(of_server(refused.unwrap_err()), ServerError::Refused(_)));
     server.sql("results", "REVOKE ALL ON SCHEMA tactus FROM reader");
     assert!(matches!(of_server(reader.open_to_read().unwrap_err()), ServerError::Refused(_)));
+}
+
+#[test]
+fn another_writer_becomes_a_member_of_the_first() {
+    let Some(server) = require(Need::Postgresql, PostgresqlServer::start()) else { return };
+    server.create("results");
+    server.sql("results", "CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN");
+    let socket = server.socket_directory().display();
+    let of = |user| at(&format!("postgresql://{user}@/results?host={socket}"));
+    let refused = |user| {
+        let error = of_server(of(user).open().unwrap_err());
+        assert!(matches!(error, ServerError::Refused(_)), "{error}");
+        error.to_string()
+    };
+    assert!(refused("ann").contains("`GRANT CREATE ON DATABASE DATABASE TO USER`"));
+    server.sql("results", "GRANT CREATE ON DATABASE results TO ann");
+    of("ann").open().unwrap();
+    let words = refused("bob");
+    assert!(words.contains("belongs to ann") && words.contains("`GRANT ann TO bob`"), "{words}");
+    assert!(!words.contains("GRANT CREATE"), "{words}");
+    server.sql("results", "GRANT ann TO bob");
+    some_run(&mut of("bob").open().unwrap());
 }
 
 #[test]
