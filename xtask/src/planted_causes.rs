@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use tactus_explain::Explanation;
+use tactus_model::format;
 use tactus_model::time::Nanos;
 
 use crate::cargo;
@@ -79,13 +80,14 @@ fn print(explanation: &Explanation, planted: &str) -> bool {
     let time = rows().map(|row| row.time).sum();
     let max = rows().map(|row| row.max).max().unwrap_or_default();
     println!("  late: {} of {samples} wakeups; {planted}…:", pareto.samples);
-    println!("  {:.1} % of their latency, at most {max} of one", share(time, pareto.time));
+    let (max, share_of_all) = (format::latency(max), share(time, pareto.time));
+    println!("  {share_of_all:.1} % of their latency, at most {max} of one");
     let gaps = pareto.rows.iter().filter(|row| !row.cause.explains());
     let unexplained = gaps.map(|row| row.time).sum();
     println!("  {:.1} % unexplained", share(unexplained, pareto.time));
     let Some(worst) = worst.first() else { return false };
     let latency = worst.sample.latency();
-    println!("  the worst, {latency} late:");
+    println!("  the worst, {} late:", format::latency(latency));
     for part in worst.parts.iter().take(3) {
         println!("  {:5.1} %  {}", share(part.time, latency), part.cause);
     }
