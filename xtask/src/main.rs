@@ -20,6 +20,7 @@ mod generated;
 mod gpio;
 mod lab_figures;
 mod peers;
+mod planted_causes;
 mod ratio;
 mod rt_faults;
 mod rtkit;
@@ -106,6 +107,9 @@ usage: cargo xtask CHORE
                       20 seeds or as given
   gate-rates --store FILE
                       the same from the last run in a store
+  planted-causes KERNEL
+                      plant a thread of higher priority, interrupts and kernel work in a guest, also on
+                      arm64, and fail if `tactus explain` does not name them (minutes; qemu)
   lab-figures KERNEL [PLACE]
                       run the commands whose figures docs/lab.md and docs/kernel-ci.md contain, or those
                       whose place there contains PLACE (an hour; qemu)
@@ -140,6 +144,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["gate-rates", kernel, seeds, ref options @ ..] => {
             gate_rates::measure(&repository(), kernel, seeds, options)?;
         }
+        ["planted-causes", kernel] => planted_causes::check(&repository(), kernel)?,
         ["lab-figures", kernel] => lab_figures::measure(&repository(), kernel, "")?,
         ["lab-figures", kernel, place] => lab_figures::measure(&repository(), kernel, place)?,
         ["alsa"] => alsa::check(&repository(), None)?,

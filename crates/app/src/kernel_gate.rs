@@ -160,17 +160,45 @@ pub fn measure(
         )),
         None => error,
     })?;
-    if let Some(Failure { reason, hint, .. }) = by_host {
-        let error = Error::new(ErrorKind::NoResult, format!("the host failed a turn: {reason}"));
-        let hint = hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
-        return Err(error.with_hint(format!("{hint}afterwards, continue with: {}", again(&run))));
+    if let Some(failure) = by_host {
+        return Err(host_fault(&failure, &again(&run)));
     }
     let run = store.load(&run)?;
-    if status == RunStatus::Interrupted && run.failures.is_empty() {
-        let hint = format!("continue with: {}", again(&run.header.id));
-        return Err(measure::interrupted(&run).with_hint(hint));
+    if status == RunStatus::Interrupted {
+        require_end(&run, &again(&run.header.id))?;
     }
     Ok(run)
+}
+
+/// The error for a turn that its host failed, which says nothing about a kernel. `again` is the
+/// command that continues the run.
+fn host_fault(failure: &Failure, again: &str) -> Error {
+    let Failure { reason, hint, .. } = failure;
+    let error = Error::new(ErrorKind::NoResult, format!("the host failed a turn: {reason}"));
+    let hint = hint.as_ref().map(|hint| format!("{hint}; ")).unwrap_or_default();
+    error.with_hint(format!("{hint}afterwards, continue with: {again}"))
+}
+
+/// Requires that the host failed no turn of a stored run. `again` is the command that continues it.
+///
+/// # Errors
+/// It failed one.
+pub fn require_host(run: &Run, again: &str) -> Result<()> {
+    let by_host = run.failures.iter().find(|failure| failure.by_host);
+    by_host.map_or(Ok(()), |failure| Err(host_fault(failure, again)))
+}
+
+/// Requires that a stored run ended: it has a result of each turn, or one failed. `again` is the
+/// command that continues it.
+///
+/// # Errors
+/// It was interrupted.
+pub fn require_end(run: &Run, again: &str) -> Result<()> {
+    let is_over = run.measurements.len() >= run.header.plan.turns().len();
+    match is_over || !run.failures.is_empty() {
+        true => Ok(()),
+        false => Err(measure::interrupted(run).with_hint(format!("continue with: {again}"))),
+    }
 }
 
 /// A run of this plan that is complete, or can be continued here.
@@ -206,8 +234,8 @@ impl Listener for UpToFailure<'_> {
                 (self.on_run)(run);
                 self.run = Some((*run).clone());
             }
-            Event::TurnFailed { failure, by_host, .. } => {
-                if *by_host {
+            Event::TurnFailed { failure, .. } => {
+                if failure.by_host {
                     self.by_host.get_or_insert_with(|| (*failure).clone());
                 }
                 if let Some(stopper) = &self.stopper {

@@ -239,6 +239,7 @@ fn missing_turns() {
         turn: Turn { round: lost.turn.round, cell: 0 },
         reason: "the measuring process did not respond for 30 s".to_owned(),
         hint: Some("look into the kernel's log".to_owned()),
+        by_host: false,
     });
     let verdict_of_it = verdict(&run);
     let turns: Vec<&Finding> =
@@ -425,7 +426,8 @@ fn a_run_whose_turns_all_failed_has_one_finding_about_it() {
     let mut run = small("policy = \"fifo:90\"", 1);
     run.measurements.clear();
     let turn = Turn { round: 0, cell: 0 };
-    run.failures = vec![Failure { turn, reason: "no such program".to_owned(), hint: None }];
+    run.failures =
+        vec![Failure { turn, reason: "no such program".to_owned(), hint: None, by_host: false }];
     check(&run, State::Invalidates, "turns", "1 turn failed: ");
 }
 

@@ -203,9 +203,9 @@ impl<'a> Engine<'a> {
                     self.store.save_traced(run, &measurement, &samples, &traced_data)?;
                     listener(Event::TurnFinished { label, measurement: &measurement });
                 }
-                Outcome::Failed { failure, by_host } => {
+                Outcome::Failed(failure) => {
                     self.store.save_failure(run, &failure)?;
-                    listener(Event::TurnFailed { label, failure: &failure, by_host });
+                    listener(Event::TurnFailed { label, failure: &failure });
                 }
                 Outcome::Stopped => return Ok(ControlFlow::Break(())),
             }

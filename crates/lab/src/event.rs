@@ -66,8 +66,6 @@ pub enum Event<'a> {
         label: &'a str,
         /// The failure.
         failure: &'a Failure,
-        /// Whether the host of a guest failed, e.g. by a full disk, and not what was measured.
-        by_host: bool,
     },
     /// Every planned round is finished, and the next step is decided.
     RoundsTaken {

@@ -30,11 +30,7 @@ pub(crate) struct Begun<'p> {
 /// The outcome of a turn.
 pub(crate) enum Outcome {
     Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, TracedData),
-    Failed {
-        failure: Failure,
-        /// Whether the host of a guest failed, and not what was measured.
-        by_host: bool,
-    },
+    Failed(Failure),
     Stopped,
 }
 
@@ -125,12 +121,12 @@ impl Listening<'_> {
                     return Last::Outcome(Outcome::Finished(measurement, samples, traced_data));
                 }
                 Message::Failed { reason, hint } => {
-                    let failure = Failure { turn, reason, hint };
-                    return Last::Outcome(Outcome::Failed { failure, by_host: false });
+                    let failure = Failure { turn, reason, hint, by_host: false };
+                    return Last::Outcome(Outcome::Failed(failure));
                 }
                 Message::HostFault { reason, hint } => {
-                    let failure = Failure { turn, reason, hint };
-                    return Last::Outcome(Outcome::Failed { failure, by_host: true });
+                    let failure = Failure { turn, reason, hint, by_host: true };
+                    return Last::Outcome(Outcome::Failed(failure));
                 }
             }
         }
@@ -138,7 +134,7 @@ impl Listening<'_> {
 }
 
 fn failed(turn: Turn, reason: String) -> Outcome {
-    Outcome::Failed { failure: Failure { turn, reason, hint: None }, by_host: false }
+    Outcome::Failed(Failure { turn, reason, hint: None, by_host: false })
 }
 
 fn hung(cell: &Cell) -> String {

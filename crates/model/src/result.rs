@@ -562,4 +562,7 @@ pub struct Failure {
     pub reason: String,
     /// What to do about it, if known.
     pub hint: Option<String>,
+    /// Whether the host of a guest failed, e.g. by a full disk, and not what was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_host: bool,
 }

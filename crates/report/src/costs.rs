@@ -172,7 +172,7 @@ mod tests {
         let mut run = run();
         let turn = Turn { round: 0, cell: 5 };
         let (reason, hint) = ("no <CPU>".to_owned(), Some("add one".to_owned()));
-        run.failures.push(Failure { turn, reason, hint });
+        run.failures.push(Failure { turn, reason, hint, by_host: false });
         let page = costs_page(&run, &RunCosts::of(&run)).unwrap();
         assert_eq!(page.matches("<svg").count(), 1, "copies of three sizes");
         assert!(page.contains("What a change adds") && page.contains("first-touch"));

@@ -183,10 +183,12 @@ fn blocks(
 
 /// Reads the failures of a run, in the order in which they were saved.
 pub(crate) fn failures(database: &dyn Database, run: &RunRow) -> Result<Vec<Failure>, Fault> {
-    let query = "SELECT round, cell, reason, hint FROM failure WHERE run = ?1 ORDER BY number";
+    let query = "SELECT round, cell, reason, hint, by_host FROM failure WHERE run = ?1
+        ORDER BY number";
     let failure = |row: &Row| {
         let turn = Turn { round: row.get(0)?, cell: row.get(1)? };
-        Ok(Failure { turn, reason: row.get(2)?, hint: row.get(3)? })
+        let by_host = row.get::<i64>(4)? != 0;
+        Ok(Failure { turn, reason: row.get(2)?, hint: row.get(3)?, by_host })
     };
     database.rows(query, params![run.number])?.iter().map(failure).collect()
 }

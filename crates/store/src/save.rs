@@ -300,8 +300,16 @@ pub(crate) fn insert_failure(
     let turn = failure.turn;
     check_free(database, run, turn)?;
     database.execute(
-        "INSERT INTO failure (run, round, cell, reason, hint) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![run.number, turn.round, turn.cell, failure.reason, failure.hint],
+        "INSERT INTO failure (run, round, cell, reason, hint, by_host)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            run.number,
+            turn.round,
+            turn.cell,
+            failure.reason,
+            failure.hint,
+            i64::from(failure.by_host)
+        ],
     )
 }
 

@@ -327,9 +327,14 @@ mod tests {
         let (image, good) = (Path::new("/cache/0123456789ab"), Path::new("/cache/abcdef012345"));
         let mut named = Named::new(&mut labels, &commit, image, good);
         let turn = tactus_model::experiment::Turn { round: 0, cell: 0 };
-        let failure = tactus_model::result::Failure { turn, reason: String::new(), hint: None };
+        let failure = tactus_model::result::Failure {
+            turn,
+            reason: String::new(),
+            hint: None,
+            by_host: false,
+        };
         for label in ["/cache/0123456789ab (syscall)", "/cache/abcdef012345:quirk (idle)"] {
-            named.on_event(&Event::TurnFailed { label, failure: &failure, by_host: false });
+            named.on_event(&Event::TurnFailed { label, failure: &failure });
         }
         assert_eq!(
             labels.0,

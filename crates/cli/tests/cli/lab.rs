@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tactus_testing::{Need, skip};
 
 use crate::support::{Tactus, text};
@@ -175,7 +175,7 @@ fn a_gate_may_have_another_probe_than_its_experiment() {
 #[test]
 fn a_gate_keeps_its_exit_code_without_a_reader() {
     let tactus = Tactus::new();
-    let run = gate_without_results(&tactus);
+    let run = gate_without_results(&tactus, &[]);
     for more in [&[][..], &["--json"]] {
         let gate = [&["lab", "gate", "--run", &run], more].concat();
         tactus.fail(1, &gate);
@@ -186,8 +186,35 @@ fn a_gate_keeps_its_exit_code_without_a_reader() {
     }
 }
 
+#[test]
+fn a_gate_that_is_judged_again_skips_a_commit_only_for_a_failure_of_its_kernel() {
+    let tactus = Tactus::new();
+    let (baseline, kernel, by_host) = (0, 1, true);
+    let cases: [(&[Failed], i32, i32); 5] = [
+        (&[(kernel, !by_host)], 1, 125),
+        (&[(baseline, !by_host)], 1, 128),
+        (&[(kernel, by_host)], 5, 128),
+        (&[(baseline, !by_host), (kernel, by_host)], 5, 128),
+        (&[], 1, 130),
+    ];
+    for (failures, alone, bisecting) in cases {
+        let run = gate_without_results(&tactus, failures);
+        let gate = ["lab", "gate", "--run", &run];
+        let error = tactus.fail(alone, &gate);
+        assert_eq!(error.contains("the host failed a turn: planted"), alone == 5, "{error}");
+        let error = tactus.fail(bisecting, &[&gate[..], &["--bisect"]].concat());
+        let continued = "tactus measure --continue gate-planted --no-page && tactus lab gate --run \
+                         gate-planted --bisect";
+        let is_continued = bisecting == 130 || alone == 5;
+        assert_eq!(error.contains(continued), is_continued, "{failures:?}: {error}");
+    }
+}
+
+/// A failed turn of a gate: of the first kernel or of the second, and whether by the host.
+type Failed = (usize, bool);
+
 /// An exported run of a gate whose turns gave no results.
-fn gate_without_results(tactus: &Tactus) -> String {
+fn gate_without_results(tactus: &Tactus, failures: &[Failed]) -> String {
     let short = ["--duration", "10ms", "--traced", "0s", "--warmup", "0ns", "--cpus", "0"];
     tactus.succeed(&[&["measure", "--no-page"][..], &short].concat());
     let exported = tactus.succeed(&["export"]);
@@ -197,6 +224,12 @@ fn gate_without_results(tactus: &Tactus) -> String {
     run["header"]["plan"] = serde_json::from_str(&plan).unwrap();
     run["header"]["id"] = "gate-planted".into();
     run["results"] = Value::Array(Vec::new());
+    let cells = run["header"]["plan"]["cells"].as_array().unwrap().len();
+    let failed = |&(kernel, by_host): &Failed| {
+        let turn = json!({"round": 0, "cell": kernel * cells / 2});
+        json!({"turn": turn, "reason": "planted", "hint": null, "by_host": by_host})
+    };
+    run["failures"] = failures.iter().map(failed).collect();
     let file = tactus.folder().join("gate.json");
     fs::write(&file, run.to_string()).unwrap();
     file.to_str().unwrap().to_owned()

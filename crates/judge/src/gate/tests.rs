@@ -165,7 +165,7 @@ fn a_cell_without_a_result_never_passes() {
     run.measurements.retain(|found| found.turn.cell == 0);
     let turn = Turn { round: 0, cell: 1 };
     let reason = "the probe was killed".to_owned();
-    run.failures.push(Failure { turn, reason, hint: None });
+    run.failures.push(Failure { turn, reason, hint: None, by_host: false });
     let (met, none) = ((Outcome::Met, true, "0 missed of"), (Outcome::NotMet, false, "was killed"));
     check(&run, Demand::Missed(0), true, [met, none]);
     run.measurements.pop();

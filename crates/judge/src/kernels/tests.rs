@@ -205,7 +205,7 @@ fn a_cell_with_a_failed_turn_is_not_compared() {
     let cell = &comparison.cells[turn.cell % 2];
     assert_eq!(cell.not_measured.as_deref(), Some("2 of 3 seeds were measured"));
     let reason = "the guest ended before its cell did".to_owned();
-    found.failures.push(Failure { turn, reason: reason.clone(), hint: None });
+    found.failures.push(Failure { turn, reason: reason.clone(), hint: None, by_host: false });
     let (comparison, decision) = judged(&found, &options);
     assert_eq!(decision, Decision::Undecided);
     assert_eq!(comparison.cells[turn.cell % 2].not_measured, Some(reason));

@@ -182,6 +182,7 @@ mod tests {
             turn: Turn { round: 1, cell: 2 },
             reason: "the measuring process was killed by signal 9".to_owned(),
             hint: Some("look into the kernel's log for the out-of-memory killer".to_owned()),
+            by_host: false,
         });
         let causes = ["Late wakeups with other: 3 of 9 traced were over 100 µs late.".to_owned()];
         insta::assert_snapshot!(run_details(&run, &causes, &TableOptions::of_width(110)));

@@ -6,7 +6,7 @@ use super::error::{Other, Refusal, ServerError};
 
 /// The migrations from an empty schema to the current tables, the first from version 0 to version
 /// 1. Released migrations are never changed.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("1.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("1.sql"), include_str!("2.sql")];
 
 /// The lock of a transaction that creates or migrates the tables: `Tact`.
 const MIGRATION_LOCK: i64 = 0x5461_6374;

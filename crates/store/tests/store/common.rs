@@ -93,7 +93,12 @@ pub fn facts() -> MachineFacts {
 }
 
 pub fn failure(turn: Turn) -> Failure {
-    Failure { turn, reason: "the probe hung".to_owned(), hint: Some("try again".to_owned()) }
+    Failure {
+        turn,
+        reason: "the probe hung".to_owned(),
+        hint: Some("try again".to_owned()),
+        by_host: turn.cell == 1,
+    }
 }
 
 /// The size of a generated measurement.

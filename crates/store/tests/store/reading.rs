@@ -182,7 +182,9 @@ fn an_older_store_is_migrated_by_its_owner_and_another_user_learns_how() {
     permit(directory.path(), 0o755);
     let path = directory.path().join("runs.sqlite");
     let run = some_run(&mut Store::open(&path).unwrap());
-    let older = "ALTER TABLE run DROP COLUMN command; PRAGMA user_version = 4";
+    let older = "ALTER TABLE run DROP COLUMN command;
+        ALTER TABLE failure DROP COLUMN by_host;
+        PRAGMA user_version = 4";
     Connection::open(&path).unwrap().execute_batch(older).unwrap();
     permit(&path, 0o644);
     let before = fs::read(&path).unwrap();

@@ -170,7 +170,7 @@ fn a_run_with_added_rounds_conforms_to_the_schema() {
     let run = store.create_run(&planned, &facts, "test", crate::common::CREATED, None).unwrap();
     assert_eq!(store.add_round(&run).unwrap(), Plan { rounds: 4, ..planned.clone() });
     let fourth = crate::common::turn(3, 0);
-    let failure = Failure { turn: fourth, reason: "none".to_owned(), hint: None };
+    let failure = Failure { turn: fourth, reason: "none".to_owned(), hint: None, by_host: true };
     store.save_failure(&run, &failure).unwrap();
     let beyond = Failure { turn: crate::common::turn(4, 0), ..failure };
     assert!(store.save_failure(&run, &beyond).is_err(), "a round that was not added");

@@ -40,7 +40,7 @@ use crate::values::{positive, seed, whole};
 /// Without --build, Linux's own build makes a kernel for amd64, with --config or with the
 /// configuration of built kernels.
 ///
-/// Example: tactus lab bisect --tree linux --good v6.12 --bad HEAD --load syscall --paths-only --seeds 6
+/// Example: tactus lab bisect --tree linux --good v6.12 --bad HEAD --load syscall --paths-only --seeds 7
 #[derive(Args)]
 #[command(mut_arg("kernel", |arg| arg.hide(true)))]
 pub(crate) struct LabBisectArguments {

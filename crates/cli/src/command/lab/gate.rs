@@ -182,7 +182,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             kernel_gate::measure(places, &mut store, &plan, &conduct, &mut listener)?
         }
     };
-    judge(&run, arguments)
+    judge(&run, arguments, places)
 }
 
 /// Checks kernels that are files, and warns of a kernel that is its own baseline.
@@ -258,7 +258,7 @@ impl LabGateArguments {
     }
 }
 
-fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
+fn judge(run: &Run, arguments: &LabGateArguments, places: &Places) -> CommandResult {
     let options = arguments.options();
     let KernelGate { decision, comparison, report } = kernel_gate::judge(run, &options)?;
     if let Some(path) = &arguments.junit {
@@ -270,6 +270,12 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
         let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
         write!(stdout(), "{text}")
     })?;
+    // Neither says anything about the kernel, and a continued run is whole.
+    let again = arguments.again(&run.header.id, places);
+    kernel_gate::require_host(run, &again)?;
+    if arguments.bisect {
+        kernel_gate::require_end(run, &again)?;
+    }
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {
