@@ -26,8 +26,9 @@ const FRAMES: u64 = (SECONDS * FRAME_RATE) as u64;
 const BEGINS: [u64; 2] = [1, 6];
 const DISTANCES: [u64; 12] = [1, 1, 7, 480, 959, 960, 961, 3840, 3841, 12_345, 1, 997];
 
-/// A sample in nanoseconds.
-const SAMPLE: i64 = 1_000_000_000 / RATE as i64;
+/// The most slip in nanoseconds: the loopback plays by the kernel's clock, so there is none but what
+/// its positions are off when they are read.
+const SLIP: i64 = 100_000;
 /// Numbers of signals.
 const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
@@ -205,7 +206,7 @@ impl Played {
         let Ended { clips: [shown], sound } = &self.ended;
         ensure!(shown.dropped == 0, "{} frames were dropped", shown.dropped);
         ensure!(sound.xruns == 0 && sound.cut == 0, "sound was cut");
-        ensure!(shown.slip_ns_worst.abs() < SAMPLE, "the clip slips");
+        ensure!(shown.slip_ns_worst.abs() < SLIP, "the clip slips");
         Ok(())
     }
 }
