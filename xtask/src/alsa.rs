@@ -6,38 +6,30 @@
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use serde::Deserialize;
+use tactus_guest::chore::{Heard, Request};
 use tactus_model::guest::Guest;
 use tactus_model::message::Message;
 
-/// A kernel with the loopback, which `tactus lab kernels` builds. Its device plays for one program.
-const KERNEL: &str = "built+SOUND=y+SND=y+SND_DRIVERS=y+SND_ALOOP=y:snd_aloop.pcm_substreams=1";
+use crate::chore_guest::{self, Files, modules};
 
-/// What was played and captured; the example documents it.
-#[derive(Deserialize)]
-struct Heard {
-    device: String,
-    rate: u32,
-    period: u32,
-    latency: u32,
-    wanted: Vec<u64>,
-    captured: [Vec<u64>; 2],
-    altered: u64,
-    cut: u64,
-    before: [u64; 5],
-    after: [u64; 5],
-    offset: i64,
-    missing: String,
-    busy: String,
-}
+/// Debian's kernel, with the loopback as a module. Its device plays for one program.
+const KERNEL: &str = "debian";
+const MODULE: (&str, &str) = ("snd-aloop", "pcm_substreams=1");
 
 /// Boots the guest, checks that each click was captured where it should be and that the xrun was
-/// counted, and prints the figures.
+/// counted, and prints the figures. Another kernel has the loopback without a module.
 pub(crate) fn check(root: &Path, kernel: Option<&str>) -> anyhow::Result<()> {
     let name = kernel.unwrap_or(KERNEL);
     let guest = Guest { kernel: name.parse()?, time: "exact".parse()? };
-    let booted = crate::chore_guest::twice(root, "alsa", &guest, "");
-    let (found, lines) = booted.with_context(|| format!("fix: tactus lab kernels {name}"))?;
+    let found = chore_guest::kernel(&guest.kernel.source)?;
+    let mut files = Files::default();
+    let modules = match kernel {
+        Some(_) => Vec::new(),
+        None => modules::add_to(&mut files, &found, MODULE)?,
+    };
+    let archive = chore_guest::archive_with(root, "alsa", &files)?;
+    let request = serde_json::to_string(&Request { modules, steps: Vec::new() })?;
+    let lines = chore_guest::boot_twice(&found, &guest, &archive, &request)?;
     let last = lines.last().context("the guest sent nothing")?;
     if let Ok(Message::Failed { reason, .. }) = serde_json::from_str(last) {
         bail!("the guest: {reason}");

@@ -1,5 +1,12 @@
 //! Guests that chores boot: an example of `tactus-guest` is their program.
 
+mod files;
+pub(crate) mod modules;
+mod session;
+
+pub(crate) use files::Files;
+pub(crate) use session::{Session, ended, line_with, words};
+
 use std::fs;
 use std::io::BufReader;
 use std::os::unix::fs::symlink;
@@ -32,6 +39,17 @@ pub(crate) fn twice(
 ) -> anyhow::Result<(Kernel, Vec<String>)> {
     let found = kernel(&guest.kernel.source)?;
     let archive = archive(root, example)?;
+    let lines = boot_twice(&found, guest, &archive, request)?;
+    Ok((found, lines))
+}
+
+/// Boots an archive twice with a request. Returns the lines of its output, which are the same.
+pub(crate) fn boot_twice(
+    found: &Kernel,
+    guest: &Guest,
+    archive: &[u8],
+    request: &str,
+) -> anyhow::Result<Vec<String>> {
     let machine = Machine {
         guest,
         architecture: found.architecture,
@@ -41,12 +59,12 @@ pub(crate) fn twice(
     };
     let boot = || {
         let mut lines = Vec::new();
-        let guest = ChoreGuest { kernel: &found, archive: &archive, request, disk: None };
+        let guest = ChoreGuest { request, ..ChoreGuest::new(found, archive) };
         guest.boot(&machine, |line| lines.push(line)).map(|()| lines)
     };
     let (first, second) = (boot()?, boot()?);
     ensure!(first == second, "the outputs of two boots differ");
-    Ok((found, first))
+    Ok(first)
 }
 
 /// Finds a kernel, or fetches it as `tactus lab` does.
@@ -63,6 +81,11 @@ fn cache() -> anyhow::Result<PathBuf> {
 
 /// Builds an example of `tactus-guest`, and packs it into the archive of a guest.
 pub(crate) fn archive(root: &Path, example: &str) -> anyhow::Result<Vec<u8>> {
+    archive_with(root, example, &Files::default())
+}
+
+/// Like [`archive`], with other files beside it.
+pub(crate) fn archive_with(root: &Path, example: &str, files: &Files) -> anyhow::Result<Vec<u8>> {
     let mut build = cargo(root);
     build
         .args(["build", "--release", "--locked", "-p", "tactus-guest", "--example", example])
@@ -78,7 +101,7 @@ pub(crate) fn archive(root: &Path, example: &str) -> anyhow::Result<Vec<u8>> {
         .program("bin/tactus", &program)
         .link("init", "bin/tactus")
         .link("bin/true", "tactus");
-    Ok(archive.finish())
+    Ok(files.pack(archive, &directories).finish())
 }
 
 /// What a guest boots with.
@@ -89,12 +112,19 @@ pub(crate) struct ChoreGuest<'a> {
     pub(crate) request: &'a str,
     /// The content of a disk, `/dev/nvme0n1` in the guest.
     pub(crate) disk: Option<&'a [u8]>,
+    /// Its memory in MiB, if not that of all guests.
+    pub(crate) memory: Option<u32>,
 }
 
 /// The file of the disk in the working directory of a machine.
 const DISK_FILE: &str = "disk";
 
-impl ChoreGuest<'_> {
+impl<'a> ChoreGuest<'a> {
+    /// A guest without a request and a disk.
+    pub(crate) const fn new(kernel: &'a Kernel, archive: &'a [u8]) -> Self {
+        Self { kernel, archive, request: "", disk: None, memory: None }
+    }
+
     /// Boots it, and yields the lines of its output until it ends.
     ///
     /// # Errors
@@ -113,6 +143,10 @@ impl ChoreGuest<'_> {
         fs::write(directory.path().join(REQUEST_FILE), self.request)?;
         symlink(fs::canonicalize(&self.kernel.path)?, directory.path().join(KERNEL_FILE))?;
         let mut arguments = machine.arguments();
+        if let Some(memory) = self.memory {
+            let at = arguments.iter().position(|word| word == "-m").context("no -m")?;
+            arguments[at + 1] = memory.to_string();
+        }
         if let Some(disk) = self.disk {
             fs::write(directory.path().join(DISK_FILE), disk)?;
             let drive = format!("if=none,id=disk,format=raw,file={DISK_FILE}");

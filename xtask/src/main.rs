@@ -6,6 +6,8 @@ mod alsa;
 mod analysis_speed;
 mod attacks;
 mod c_library;
+mod camera;
+mod card;
 mod cargo;
 mod chore_guest;
 mod conditions;
@@ -117,6 +119,11 @@ usage: cargo xtask CHORE
                       counted, in deterministic time (minutes)
   alsa [KERNEL]       clicks that a guest plays through ALSA's loopback are captured at their distances,
                       across an xrun too, in deterministic time (minutes)
+  camera              `tactus mail record` takes pictures from the kernel's simulated camera in a guest: stamps
+                      are the driver's, also of a recorder that is stopped, in deterministic time
+                      (minutes; qemu, ffmpeg)
+  card                `tactus play` plays a clip on ALSA's loopback and an X display in a guest: clicks are
+                      captured at their distances, in deterministic time (minutes; qemu, ffmpeg, xvfb)
   floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -149,6 +156,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["lab-figures", kernel, place] => lab_figures::measure(&repository(), kernel, place)?,
         ["alsa"] => alsa::check(&repository(), None)?,
         ["alsa", kernel] => alsa::check(&repository(), Some(kernel))?,
+        ["camera"] => camera::check(&repository())?,
+        ["card"] => card::check(&repository())?,
         ["gpio"] => gpio::check(&repository(), None)?,
         ["gpio", kernel] => gpio::check(&repository(), Some(kernel))?,
         ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,

@@ -59,8 +59,7 @@ pub(crate) fn in_guests(root: &Path, kernel: &str, seconds: &str) -> anyhow::Res
             cpus,
             seed: 1,
         };
-        let chore =
-            ChoreGuest { kernel: &found, archive: &archive, request: "", disk: Some(&disk) };
+        let chore = ChoreGuest { disk: Some(&disk), ..ChoreGuest::new(&found, &archive) };
         let mut failed = None;
         chore.boot(&machine, |line| match parse::<String>(line.as_bytes()) {
             Ok(line) => println!("{line}"),

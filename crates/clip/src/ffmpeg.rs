@@ -1,7 +1,7 @@
-//! ffmpeg as a process that reads or makes something. Decoders have a module of their own.
+//! ffmpeg as a process that makes something. What it reads has modules of its own.
 
 use std::io;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -80,11 +80,6 @@ impl Ffmpeg {
         Ok(started)
     }
 
-    /// The ID of its process.
-    pub fn id(&self) -> u32 {
-        self.process.id()
-    }
-
     /// Takes its input, a pipe from which it may read nothing for `patience`.
     ///
     /// # Errors
@@ -92,14 +87,6 @@ impl Ffmpeg {
     pub fn take_input(&mut self, patience: Duration) -> Result<PatientInput, FfmpegError> {
         let input = self.process.stdin.take().ok_or_else(no_pipe);
         input.and_then(|input| PatientInput::new(input, patience)).map_err(FfmpegError::Start)
-    }
-
-    /// Takes its output, a pipe.
-    ///
-    /// # Errors
-    /// It has none.
-    pub fn take_output(&mut self) -> Result<ChildStdout, FfmpegError> {
-        self.process.stdout.take().ok_or_else(no_pipe).map_err(FfmpegError::Start)
     }
 
     /// Kills it for this reason, and does not wait for its end. What it has written stays.
@@ -111,17 +98,11 @@ impl Ffmpeg {
     /// Kills it if a signal has stopped it for 5 s, or at all if it is to end.
     pub fn look(&mut self, is_ending: bool) {
         let most = if is_ending { Duration::ZERO } else { STOPPED_MOST };
-        if process::stopped_by(self.id()).is_none() {
+        if process::stopped_by(self.process.id()).is_none() {
             self.stopped = None;
         } else if self.stopped.get_or_insert_with(Instant::now).elapsed() >= most {
             self.kill(FfmpegError::Stopped);
         }
-    }
-
-    /// Kills it, and returns what it has complained about, in one line.
-    pub fn end(&mut self) -> Option<String> {
-        let _ = self.process.kill();
-        self.complaint()
     }
 
     /// Waits for its end, for `patience` at most. Its input has ended.

@@ -6,12 +6,14 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`camera`] | pictures of a camera, with the stamps of its driver |
 //! | [`probe`] | the streams of a file, as ffprobe reports them |
 //! | [`picture`] | frames with their times |
 //! | [`sound`] | samples from a time on |
-//! | [`ffmpeg`] | ffmpeg as a process that reads a device or makes a file |
+//! | [`ffmpeg`] | ffmpeg as a process that makes a file |
 #![forbid(unsafe_code)]
 
+pub mod camera;
 mod error;
 pub mod ffmpeg;
 mod formats;
@@ -20,6 +22,7 @@ pub mod probe;
 mod process;
 pub mod sound;
 
+pub use camera::Camera;
 pub use error::ClipError;
 pub use ffmpeg::{Ffmpeg, FfmpegError};
 pub use picture::{PictureDecoder, PictureSpec, first_frame};

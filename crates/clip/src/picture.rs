@@ -5,7 +5,7 @@ use tactus_playback::MediaTime;
 
 use crate::error::ClipError;
 use crate::probe::{Clip, Picture};
-use crate::process::{self, MARK, Running, Stopper};
+use crate::process::{self, Running, Stopper};
 
 /// The name that ffmpeg has for a format.
 const fn word(format: PixelFormat) -> &'static str {
@@ -63,22 +63,9 @@ impl PictureDecoder {
         let Some(picture) = clip.picture.clone() else { return Ok(None) };
         let PictureSpec { from, width, height, format } = *spec;
         let mut command = process::decode(&clip.path, from.as_secs_f64());
-        let key = MARK.trim_end_matches("=1");
-        let filters = format!(
-            "scale={width}:{height}:flags=bilinear,format={},settb=1/1000000000,\
-             metadata=mode=add:key={key}:value=1,metadata=mode=print:file=pipe\\\\:2:direct=1",
-            word(format)
-        );
         command.args(["-map", &format!("0:{}", picture.index), "-an", "-sn", "-dn"]);
-        // With the unit of a frame's period, two frames of a variable rate could have one time.
-        command.args([
-            "-vf",
-            &filters,
-            "-fps_mode",
-            "passthrough",
-            "-enc_time_base",
-            "1:1000000000",
-        ]);
+        command.args(["-vf", &process::stamping(width, height, word(format))]);
+        command.args(process::EACH_FRAME);
         command.args(["-f", "rawvideo", "pipe:1"]);
         let running = Running::start(command, "picture")?;
         let bytes = spec.frame_bytes();

@@ -132,6 +132,8 @@ pub(crate) struct Running {
     errors: Option<JoinHandle<VecDeque<String>>>,
     last_words: String,
     kind: &'static str,
+    /// How long it may deliver nothing.
+    patience: Duration,
 }
 
 impl Running {
@@ -162,10 +164,15 @@ impl Running {
         let errors = std::thread::Builder::new().name("decoder".to_owned()).spawn(read);
         let errors =
             errors.map_err(|error| ClipError::System { what: "cannot start a thread", error });
-        let mut running =
-            Self { stopper, out, stamps, errors: None, last_words: String::new(), kind };
+        let (last_words, patience) = (String::new(), SILENT_MOST);
+        let mut running = Self { stopper, out, stamps, errors: None, last_words, kind, patience };
         running.errors = Some(errors?);
         Ok(running)
+    }
+
+    /// From now on, it may deliver nothing for so long; at first for [`SILENT_MOST`].
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     pub(crate) fn stopper(&self) -> Stopper {
@@ -175,18 +182,18 @@ impl Running {
     /// Reads what there is, and waits for the first byte; 0 at the end of the output.
     ///
     /// # Errors
-    /// It delivers nothing for [`SILENT_MOST`].
+    /// It delivers nothing for its patience.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ClipError> {
         let failed = |error| ClipError::System { what: "cannot read from the decoder", error };
         let began = Instant::now();
         // A signal may end a wait.
-        while !wait_readable(self.out.as_fd(), SILENT_MOST)
+        while !wait_readable(self.out.as_fd(), self.patience)
             .map_err(io::Error::other)
             .map_err(failed)?
         {
-            if began.elapsed() >= SILENT_MOST {
+            if began.elapsed() >= self.patience {
                 self.kill();
-                return Err(ClipError::Silent { kind: self.kind, most: SILENT_MOST });
+                return Err(ClipError::Silent { kind: self.kind, most: self.patience });
             }
         }
         loop {
@@ -287,7 +294,23 @@ fn read_errors(err: ChildStderr, stamps: &SyncSender<Option<i64>>) -> VecDeque<S
 }
 
 /// The line after each stamp: filter `metadata` prints only frames with an entry.
-pub(crate) const MARK: &str = "tactus=1";
+const MARK: &str = "tactus=1";
+
+/// The filters by which frames get this size and format of pixels, and write their stamps in
+/// nanoseconds to the standard error, each before its frame.
+pub(crate) fn stamping(width: u32, height: u32, format: &str) -> String {
+    let key = MARK.trim_end_matches("=1");
+    format!(
+        "scale={width}:{height}:flags=bilinear,format={format},settb=1/1000000000,\
+         metadata=mode=add:key={key}:value=1,metadata=mode=print:file=pipe\\\\:2:direct=1"
+    )
+}
+
+/// The options by which each frame comes once, with its own stamp.
+///
+/// With the unit of a frame's period, two frames of a variable rate could have one time.
+pub(crate) const EACH_FRAME: [&str; 4] =
+    ["-fps_mode", "passthrough", "-enc_time_base", "1:1000000000"];
 
 /// The stamp of the frame with this number, from a line of filter `metadata`. Another message may
 /// stand before it.

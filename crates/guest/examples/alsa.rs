@@ -1,15 +1,13 @@
 //! The guest of `cargo xtask alsa`, in which clicks are played and captured.
 //!
-//! The kernel's snd-aloop (*Documentation/sound/cards/*) is a card whose device 1 captures what
-//! device 0 plays.
+//! The other end of the kernel's loopback captures them.
 #![forbid(unsafe_code)]
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
+use tactus_guest::chore::{Heard, Loopback, Module, Request};
 use tactus_guest::first;
 use tactus_guest::run;
 use tactus_model::message::Message;
@@ -17,12 +15,10 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::{Moment, Monotonic, Nanos};
 use tactus_sound::output::Turn;
 use tactus_sound::{Counts, Hardware, Output, SoundError};
-use tactus_sys::pcm::{Format, Parameter, Pcm, PcmDevice, Space};
 use tactus_sys::{clock, sched};
 
-/// The devices of the loopback.
+/// The end of the loopback that plays.
 const PLAYS: &str = "hw:Loopback,0";
-const CAPTURES: &str = "/dev/snd/pcmC0D1c";
 
 /// A device that is missing, and one that nobody could name.
 const MISSING: &str = "hw:7,0";
@@ -43,99 +39,17 @@ const TURN: Duration = Duration::from_millis(5);
 
 const CHANNELS: u16 = 2;
 
-/// What was played and captured.
-#[derive(Serialize)]
-struct Heard {
-    device: String,
-    rate: u32,
-    period: u32,
-    latency: u32,
-    /// The positions of clicks after the first, before an xrun and after it.
-    wanted: Vec<u64>,
-    /// The captured frames with the first channel's clicks, from the first, and those of the second.
-    captured: [Vec<u64>; 2],
-    /// The clicks whose level is not the one that was played.
-    altered: u64,
-    /// Clicks that were put while nobody wrote.
-    cut: u64,
-    /// The counts before the xrun, and at the end.
-    before: [u64; 5],
-    after: [u64; 5],
-    /// Between when the first click should be heard and when it was captured, in nanoseconds.
-    offset: i64,
-    /// Why other devices are refused.
-    missing: String,
-    busy: String,
-}
-
 fn main() -> ExitCode {
     run(|| {
         let console = first::begin()?;
-        match heard() {
+        let loaded = first::request(console)
+            .and_then(|Request { modules, .. }| modules.iter().try_for_each(Module::load));
+        match loaded.and_then(|()| heard()) {
             Ok(heard) => console.send(&heard)?,
             Err(reason) => console.send(&Message::Failed { reason, hint: None })?,
         }
         first::end(console)
     })
-}
-
-/// Captures frames of two channels.
-struct Microphone {
-    pcm: Pcm,
-    frames: Vec<[i32; CHANNELS as usize]>,
-    bytes: Vec<u8>,
-}
-
-impl Microphone {
-    fn open(rate: u32) -> Result<Self, String> {
-        let device = PcmDevice::open(Path::new(CAPTURES)).map_err(text)?;
-        let mut space = Space::default();
-        space.limit_format(Format::S32);
-        for (parameter, value) in [
-            (Parameter::Channels, CHANNELS.into()),
-            (Parameter::Rate, rate),
-            (Parameter::Period, 960),
-        ] {
-            space.limit(parameter, value, value);
-            space = device.refine(space).map_err(|error| format!("{parameter:?}: {error}"))?;
-        }
-        // Nothing is lost while this thread does nothing. If something were, the distances would
-        // show it.
-        let (_, most) = space.range(Parameter::Buffer);
-        space.limit(Parameter::Buffer, most, most);
-        let pcm = device.configure(space).map_err(text)?;
-        pcm.run_free(960).map_err(text)?;
-        pcm.prepare().map_err(text)?;
-        pcm.start().map_err(text)?;
-        Ok(Self { pcm, frames: Vec::new(), bytes: vec![0; 1 << 20] })
-    }
-
-    /// Takes what was captured.
-    fn turn(&mut self) -> Result<(), String> {
-        let frames = match self.pcm.read(&mut self.bytes) {
-            Ok(frames) => frames,
-            Err(error) if error.errno == tactus_sys::Errno::AGAIN => 0,
-            Err(error) => return Err(format!("capturing: {error}")),
-        };
-        let sample =
-            |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes));
-        let captured = self.bytes[..frames * 8].chunks_exact(8);
-        self.frames.extend(captured.map(|frame| [sample(frame), sample(&frame[4..])]));
-        Ok(())
-    }
-
-    /// The frames with clicks of a channel.
-    fn clicks(&self, channel: usize) -> Vec<(usize, i32)> {
-        let frames = self.frames.iter().map(|frame| frame[channel]).enumerate();
-        frames.filter(|(_, sample)| *sample != 0).collect()
-    }
-
-    /// When a frame was captured, by the device's count.
-    fn captured_at(&self, frame: usize, rate: u32) -> Result<i64, String> {
-        let status = self.pcm.status().map_err(text)?;
-        let after = status.played as i64 - frame as i64;
-        Ok(status.at.as_nanos() as i64 - after * 1_000_000_000 / i64::from(rate))
-    }
 }
 
 /// A click, by whose level it is recognised.
@@ -150,14 +64,14 @@ fn heard() -> Result<Heard, String> {
     let busy = Output::open_alsa(&hardware, CHANNELS).err();
     let busy = busy.map_or_else(|| "nothing".to_owned(), text);
     let rate = output.rate();
-    let mut microphone = Microphone::open(rate)?;
+    let mut loopback = Loopback::open(rate)?;
     let mut attend = |output: &mut Output, until: Moment| {
         while now() < until {
             let Turn { moved, .. } = output.turn();
             if moved || output.is_shut_down() {
                 return Err("the device's clock jumped, or it is gone".to_owned());
             }
-            microphone.turn()?;
+            loopback.turn()?;
             thread::sleep(TURN);
         }
         Ok(())
@@ -199,15 +113,14 @@ fn heard() -> Result<Heard, String> {
     let after = output.counts();
 
     let wanted = positions.iter().chain(&later).map(|position| position - first).collect();
-    let clicks = [microphone.clicks(0), microphone.clicks(1)];
+    let clicks = loopback.clicks();
     let begins = clicks[0].first().ok_or("no click was captured")?.0;
-    let is_altered = |(number, (_, sample)): (usize, &(usize, i32))| {
+    let is_altered = |(number, (_, sample)): (usize, &(u64, i32))| {
         *sample != (f64::from(level(number)) * f64::from(i32::MAX)).round() as i32
     };
     let altered = clicks[0].iter().enumerate().filter(|click| is_altered(*click)).count();
-    let captured = clicks
-        .each_ref()
-        .map(|clicks| clicks.iter().map(|(at, _)| at.abs_diff(begins) as u64).collect());
+    let captured =
+        clicks.each_ref().map(|clicks| clicks.iter().map(|(at, _)| at.abs_diff(begins)).collect());
     Ok(Heard {
         device: output.name(),
         rate,
@@ -219,7 +132,7 @@ fn heard() -> Result<Heard, String> {
         cut: 1,
         before: figures(before),
         after: figures(after),
-        offset: microphone.captured_at(begins, rate)? - heard_first.as_nanos() as i64,
+        offset: loopback.captured_at(begins, rate)? - heard_first.as_nanos() as i64,
         missing,
         busy,
     })

@@ -18,7 +18,7 @@ use serde::Serialize;
 use tactus_guest::first::{self, FirstError};
 use tactus_guest::{Console, run};
 use tactus_load::{HostOptions, RunningLoad};
-use tactus_model::message::Message;
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 use tactus_record::live::{Options, Recorder, Symbols};
@@ -57,7 +57,7 @@ fn compare() -> Result<(), FirstError> {
 }
 
 fn take_turns(console: Console) -> Result<(), String> {
-    let request = first::request(console)?;
+    let request: CellRequest = first::request(console)?;
     let cell = &request.cell;
     let sides = [Side::TimerlatAlone, Side::TimerlatRecorded, Side::Ours];
     for round in 0..ROUNDS {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
+use serde::de::DeserializeOwned;
 use tactus_model::guest::DONE;
 use tactus_model::message::{CellRequest, Message};
 use tactus_sys::{SysError, facts, mount};
@@ -96,7 +97,7 @@ fn prepare(filesystem: &str, directory: &Path) {
 ///
 /// # Errors
 /// There is no valid request; the reason, in a sentence.
-pub fn request(console: Console) -> Result<CellRequest, String> {
+pub fn request<T: DeserializeOwned>(console: Console) -> Result<T, String> {
     let item = console.request();
     let item = item.ok_or_else(|| "the emulator has no request for the guest".to_owned())?;
     parse(&item).map_err(|error| format!("cannot read the request for the guest: {error}"))

@@ -6,6 +6,7 @@
 //! The library is shared with chores that boot a guest for another purpose.
 #![forbid(unsafe_code)]
 
+pub mod chore;
 mod clock;
 mod console;
 pub mod first;

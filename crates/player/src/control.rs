@@ -23,7 +23,7 @@ use crate::event::{
 use crate::opening::{self, Message};
 use crate::picture::{FromPicture, Picture};
 use crate::reader::End;
-use crate::shared::{Order, SharedClock, now};
+use crate::shared::{Passage, SharedClock, now};
 use crate::sound::{self, FromSound, Sound};
 use crate::spec::Spec;
 
@@ -86,8 +86,8 @@ struct Player {
     device: Option<SoundInfo>,
     sound_end: Option<End>,
     counts: Option<SoundCounts>,
-    order: Order,
-    /// What the present order still waits for.
+    passage: Passage,
+    /// What the present passage still waits for.
     waits: Waits,
     is_paused: bool,
     failure: Option<PlayerError>,
@@ -111,8 +111,8 @@ impl Player {
         let (to, inbox) = channel();
         let (first, output) = opening::sound(&spec, on_event)?;
         let rate = output.as_ref().map_or(RATE_USUAL, |(output, _)| output.rate());
-        let order = Order { number: 0, from: spec.from, speed: spec.speed, rate };
-        let clock = Arc::new(SharedClock::new(order));
+        let passage = Passage { number: 0, from: spec.from, speed: spec.speed, rate };
+        let clock = Arc::new(SharedClock::new(passage));
         let mut clips = Vec::new();
         for (number, track) in spec.tracks.iter().enumerate() {
             let picture = opening::picture(number, track, &spec, &clock, &to, on_event)?;
@@ -145,14 +145,14 @@ impl Player {
             device: None,
             sound_end: None,
             counts: None,
-            order,
+            passage,
             waits,
             is_paused: false,
             failure: None,
             shortfalls: Vec::new(),
             children_cpu: children_cpu(),
         };
-        player.begin_at(order.from, order.speed);
+        player.begin_at(passage.from, passage.speed);
         Ok(player)
     }
 
@@ -186,22 +186,22 @@ impl Player {
 
     /// Lets decoders begin at a media time.
     fn begin_at(&mut self, from: MediaTime, speed: Speed) {
-        let rate = self.device.as_ref().map_or(self.order.rate, |device| device.rate);
-        self.order = Order { number: self.order.number + 1, from, speed, rate };
-        self.clock.reset(self.order);
+        let rate = self.device.as_ref().map_or(self.passage.rate, |device| device.rate);
+        self.passage = Passage { number: self.passage.number + 1, from, speed, rate };
+        self.clock.reset(self.passage);
         let mut pictures = BTreeSet::new();
         for (number, clip) in self.clips.iter_mut().enumerate() {
             clip.end = None;
             clip.tally.interrupt();
             if let Some(picture) = &clip.picture {
                 picture.changed();
-                picture.reader.order(self.order);
+                picture.reader.begin(self.passage);
                 pictures.insert(number);
             }
         }
         self.sound_end = None;
         if let Some(sound) = &self.sound {
-            sound.reader.order(self.order);
+            sound.reader.begin(self.passage);
         }
         let sound = self.sound.is_some();
         self.waits = Waits { since: now(), pictures, sound, is_over: false };
@@ -283,14 +283,14 @@ impl Player {
                 on_event(Event::Prepared(Preparation { clip: number, thread, reserve }));
                 self.report_shortfalls(shortfalls, on_event);
             }
-            FromPicture::Ready(order) if order == self.order.number => {
+            FromPicture::Ready(passage) if passage == self.passage.number => {
                 self.waits.pictures.remove(&number);
             }
             FromPicture::Shown(receipt) => {
                 self.count(&receipt);
                 on_event(Event::Frame(receipt));
             }
-            FromPicture::Ended(end) if end.order == self.order.number => {
+            FromPicture::Ended(end) if end.passage == self.passage.number => {
                 let end = self.ended(end, on_event);
                 self.clips[number].end = Some(end);
             }
@@ -337,16 +337,16 @@ impl Player {
     fn sound(&mut self, from: FromSound, on_event: &mut impl FnMut(Event)) {
         match from {
             FromSound::Up(info) => {
-                let is_other = info.rate != self.order.rate;
+                let is_other = info.rate != self.passage.rate;
                 self.device = Some(info);
                 if is_other {
                     let clock = self.clock.clock();
                     self.begin_at(clock.media_at(now()), clock.speed());
                 }
             }
-            FromSound::Ready(order) => self.waits.sound &= order != self.order.number,
+            FromSound::Ready(passage) => self.waits.sound &= passage != self.passage.number,
             FromSound::Note(note) => on_event(Event::Note(note)),
-            FromSound::Ended(end) if end.order == self.order.number => {
+            FromSound::Ended(end) if end.passage == self.passage.number => {
                 self.sound_end = Some(self.ended(end, on_event));
             }
             FromSound::Ended(_) => {}

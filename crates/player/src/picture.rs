@@ -24,7 +24,7 @@ use tactus_xserver::window::{lead, rehearse};
 use crate::error::PlayerError;
 use crate::event::{FrameOutcome, FrameReceipt, Granted};
 use crate::reader::{End, Frame, Reader};
-use crate::shared::{Order, SharedClock, now};
+use crate::shared::{Passage, SharedClock, now};
 use crate::surface::{Buffer, FrameEnd, Handover, Happened, Line, Sighting, Surface};
 
 /// How the threads that show frames run.
@@ -69,7 +69,7 @@ pub(crate) enum FromPicture {
         reserve: Option<Granted>,
         shortfalls: Vec<Shortfall>,
     },
-    /// Frames of this order wait, or there is none.
+    /// Frames of this passage wait, or there is none.
     Ready(u64),
     Shown(FrameReceipt),
     /// A person asks for something.
@@ -90,7 +90,7 @@ pub(crate) enum FromPicture {
         from: MediaTime,
         to: MediaTime,
     },
-    /// All frames of an order are shown.
+    /// All frames of a passage are shown.
     Ended(End),
     Failed(PlayerError),
 }
@@ -239,9 +239,9 @@ struct Screen<R> {
     sent: VecDeque<Sent>,
     /// The frame that is seen, to draw it again.
     seen: Option<Buffer>,
-    /// The end of the present order, once it has come.
+    /// The end of the present passage, once it has come.
     end: Option<End>,
-    order: u64,
+    passage: u64,
     leads: Leads,
     /// How far the decoder skips if it is behind.
     skip: Nanos,
@@ -253,7 +253,7 @@ struct Screen<R> {
 
 impl<R: Fn(FromPicture)> Screen<R> {
     fn new(setting: Setting, report: R) -> Self {
-        let Order { number: order, from: reached, .. } = setting.clock.state().order;
+        let Passage { number: passage, from: reached, .. } = setting.clock.state().passage;
         let waiting = VecDeque::with_capacity(setting.buffers);
         let sent = VecDeque::with_capacity(setting.buffers);
         let (leads, skipped_to) = (Leads::default(), MediaTime::ZERO);
@@ -264,7 +264,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             sent,
             seen: None,
             end: None,
-            order,
+            passage,
             leads,
             skip: SKIP_FIRST,
             skipped_to,
@@ -322,9 +322,9 @@ impl<R: Fn(FromPicture)> Screen<R> {
                     return Ok(());
                 }
                 Ok(ToPicture::Frame(frame)) => self.take(frame),
-                Ok(ToPicture::End(end)) if end.order == self.order => {
+                Ok(ToPicture::End(end)) if end.passage == self.passage => {
                     self.end = Some(end);
-                    (self.report)(FromPicture::Ready(self.order));
+                    (self.report)(FromPicture::Ready(self.passage));
                 }
                 Ok(ToPicture::Changed) => self.change()?,
                 Ok(ToPicture::Exposed) => self.draw_again()?,
@@ -352,12 +352,12 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let is_beyond = self.setting.until.is_some_and(|until| frame.media >= until);
         // It was on its way when the decoder skipped it, and is counted.
         let is_skipped = frame.media < self.skipped_to;
-        if frame.order != self.order || is_skipped || (is_beyond && !self.waiting.is_empty()) {
+        if frame.passage != self.passage || is_skipped || (is_beyond && !self.waiting.is_empty()) {
             return self.setting.reader.free(frame.buffer);
         }
         self.waiting.push_back(frame);
         if self.waiting.len() == self.setting.buffers - 1 {
-            (self.report)(FromPicture::Ready(self.order));
+            (self.report)(FromPicture::Ready(self.passage));
         }
     }
 
@@ -389,12 +389,12 @@ impl<R: Fn(FromPicture)> Screen<R> {
         }
     }
 
-    /// Follows the clock to another order.
+    /// Follows the clock to another passage.
     fn change(&mut self) -> Result<(), PlayerError> {
-        let order = self.setting.clock.state().order;
+        let passage = self.setting.clock.state().passage;
         self.call_back()?;
-        if order.number != self.order {
-            (self.order, self.reached) = (order.number, order.from);
+        if passage.number != self.passage {
+            (self.passage, self.reached) = (passage.number, passage.from);
             self.end = None;
             self.skipped_to = MediaTime::ZERO;
             self.waiting.drain(..).for_each(|frame| self.setting.reader.free(frame.buffer));
@@ -430,7 +430,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
         }
         // They come in the order of their times, and wait again.
         for frame in cut.into_iter().rev() {
-            match frame.order == self.setting.clock.state().order.number {
+            match frame.passage == self.setting.clock.state().passage.number {
                 true => self.waiting.push_front(frame),
                 false => self.setting.reader.free(frame.buffer),
             }
@@ -490,9 +490,9 @@ impl<R: Fn(FromPicture)> Screen<R> {
         self.setting.reader.free(frame.buffer);
     }
 
-    /// A frame was shown or dropped. A server may answer for one of an earlier order.
+    /// A frame was shown or dropped. A server may answer for one of an earlier passage.
     fn reach(&mut self, frame: &Frame) {
-        if frame.order == self.order {
+        if frame.passage == self.passage {
             self.reached = self.reached.max(frame.media.after(self.setting.period));
         }
     }
@@ -518,8 +518,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
             if from >= to {
                 return;
             }
-            let order = Order { from: to, ..self.setting.clock.state().order };
-            self.setting.reader.order(order);
+            let passage = Passage { from: to, ..self.setting.clock.state().passage };
+            self.setting.reader.begin(passage);
             (self.report)(FromPicture::Skipped { from, to });
             self.skip = (self.skip + self.skip).min(SKIP_MOST);
             (self.skipped_to, self.reached) = (to, to);

@@ -12,7 +12,7 @@ use tactus_prepare::Preparation;
 use tactus_sys::affinity;
 
 use crate::error::PlayerError;
-use crate::shared::Order;
+use crate::shared::Passage;
 use crate::surface::Buffer;
 
 /// How decoders run: they inherit the policy of the thread that starts them.
@@ -37,7 +37,7 @@ impl Decoders {
 
 /// A frame that waits for its time.
 pub(crate) struct Frame {
-    pub(crate) order: u64,
+    pub(crate) passage: u64,
     /// Its number among all frames that were decoded.
     pub(crate) number: u64,
     pub(crate) media: MediaTime,
@@ -47,7 +47,7 @@ pub(crate) struct Frame {
 /// How the output of a decoder ended.
 #[derive(Debug)]
 pub(crate) struct End {
-    pub(crate) order: u64,
+    pub(crate) passage: u64,
     /// The time after the last frame.
     pub(crate) at: MediaTime,
     /// Why it ended, if not because the clip does.
@@ -59,15 +59,15 @@ pub(crate) struct End {
 }
 
 impl End {
-    fn new(order: Order) -> Self {
-        let (order, at) = (order.number, order.from);
-        Self { order, at, failure: None, complaints: String::new(), unstamped: 0 }
+    fn new(passage: Passage) -> Self {
+        let (passage, at) = (passage.number, passage.from);
+        Self { passage, at, failure: None, complaints: String::new(), unstamped: 0 }
     }
 }
 
 /// What a reader is sent.
 enum Input {
-    Order(Order),
+    Passage(Passage),
     /// A buffer that can be filled.
     Free(Buffer),
 }
@@ -86,13 +86,13 @@ impl Reader {
         (Self { inbox, stopper: Arc::clone(&stopper) }, outbox, stopper)
     }
 
-    /// Lets it begin again. What it reads now ends at once.
-    pub(crate) fn order(&self, order: Order) {
-        // Taken before, so that the decoder of this order is not stopped. One that starts meanwhile
-        // for an earlier order delivers a frame before its thread sees this one.
+    /// Lets it begin with another passage. What it reads now ends at once.
+    pub(crate) fn begin(&self, passage: Passage) {
+        // Taken before, so that the decoder of this passage is not stopped. One that starts meanwhile
+        // for an earlier passage delivers a frame before its thread sees this one.
         let stopper = self.stopper();
         // Without a thread, the player is ending.
-        let _ = self.inbox.send(Input::Order(order));
+        let _ = self.inbox.send(Input::Passage(passage));
         if let Some(stopper) = stopper {
             stopper.stop();
         }
@@ -121,17 +121,17 @@ struct Side {
     inbox: Receiver<Input>,
     stopper: Arc<Mutex<Option<Stopper>>>,
     free: Vec<Buffer>,
-    order: Option<Order>,
+    passage: Option<Passage>,
 }
 
 impl Side {
     fn new(inbox: Receiver<Input>, stopper: Arc<Mutex<Option<Stopper>>>) -> Self {
-        Self { inbox, stopper, free: Vec::new(), order: None }
+        Self { inbox, stopper, free: Vec::new(), passage: None }
     }
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Order(order) => self.order = Some(order),
+            Input::Passage(passage) => self.passage = Some(passage),
             Input::Free(buffer) => self.free.push(buffer),
         }
     }
@@ -152,11 +152,11 @@ impl Side {
         self.inbox.recv().map(|input| self.take(input)).is_ok()
     }
 
-    /// The next order; `None` if the handle is gone.
-    fn next_order(&mut self) -> Option<Order> {
+    /// The next passage; `None` if the handle is gone.
+    fn next_passage(&mut self) -> Option<Passage> {
         loop {
-            if let Some(order) = self.order.take() {
-                return Some(order);
+            if let Some(passage) = self.passage.take() {
+                return Some(passage);
             }
             if !self.wait() {
                 return None;
@@ -164,10 +164,10 @@ impl Side {
         }
     }
 
-    /// A buffer to fill; `None` if another order has come, or the handle is gone.
+    /// A buffer to fill; `None` if another passage has come, or the handle is gone.
     fn buffer(&mut self) -> Option<Buffer> {
         loop {
-            if !self.look() || self.order.is_some() {
+            if !self.look() || self.passage.is_some() {
                 return None;
             }
             if let Some(buffer) = self.free.pop() {
@@ -185,7 +185,7 @@ impl Side {
 
     /// Whether nothing else was asked for meanwhile.
     fn is_current(&mut self) -> bool {
-        self.look() && self.order.is_none()
+        self.look() && self.passage.is_none()
     }
 }
 
@@ -201,15 +201,15 @@ pub(crate) fn pictures(
     let run = move || {
         decoders.prepare();
         let mut number = 0;
-        let mut found = |frame: Result<(Order, MediaTime, Buffer), End>| {
-            found(frame.map(|(order, media, buffer)| {
+        let mut found = |frame: Result<(Passage, MediaTime, Buffer), End>| {
+            found(frame.map(|(passage, media, buffer)| {
                 number += 1;
-                Frame { order: order.number, number: number - 1, media, buffer }
+                Frame { passage: passage.number, number: number - 1, media, buffer }
             }));
         };
-        while let Some(order) = side.next_order() {
-            let spec = PictureSpec { from: order.from, ..spec };
-            let end = read_pictures(&clip, &spec, order, &mut side, &mut found);
+        while let Some(passage) = side.next_passage() {
+            let spec = PictureSpec { from: passage.from, ..spec };
+            let end = read_pictures(&clip, &spec, passage, &mut side, &mut found);
             side.publish(None);
             if side.is_current() {
                 found(Err(end));
@@ -223,11 +223,11 @@ pub(crate) fn pictures(
 fn read_pictures(
     clip: &Clip,
     spec: &PictureSpec,
-    order: Order,
+    passage: Passage,
     side: &mut Side,
-    found: &mut impl FnMut(Result<(Order, MediaTime, Buffer), End>),
+    found: &mut impl FnMut(Result<(Passage, MediaTime, Buffer), End>),
 ) -> End {
-    let mut end = End::new(order);
+    let mut end = End::new(passage);
     let mut decoder = match PictureDecoder::start(clip, spec) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => return end,
@@ -239,7 +239,7 @@ fn read_pictures(
         match decoder.read(buffer.bytes_mut()) {
             Ok(Some(media)) => {
                 end.at = media.after(period);
-                found(Ok((order, media, buffer)));
+                found(Ok((passage, media, buffer)));
                 continue;
             }
             Ok(None) => {
@@ -255,7 +255,7 @@ fn read_pictures(
 
 /// Samples of the clip, interleaved.
 pub(crate) struct Samples {
-    pub(crate) order: u64,
+    pub(crate) passage: u64,
     pub(crate) samples: Vec<f32>,
 }
 
@@ -270,10 +270,10 @@ pub(crate) fn sound(
     let mut side = Side::new(inbox, stopper);
     let run = move || {
         decoders.prepare();
-        while let Some(order) = side.next_order() {
-            let Order { from, speed, rate, .. } = order;
+        while let Some(passage) = side.next_passage() {
+            let Passage { from, speed, rate, .. } = passage;
             let spec = SoundSpec { from, rate, channels, speed };
-            let end = read_sound(&clip, &spec, order, &mut side, &to);
+            let end = read_sound(&clip, &spec, passage, &mut side, &to);
             side.publish(None);
             if side.is_current() && to.send(Err(end)).is_err() {
                 return;
@@ -287,11 +287,11 @@ pub(crate) fn sound(
 fn read_sound(
     clip: &Clip,
     spec: &SoundSpec,
-    order: Order,
+    passage: Passage,
     side: &mut Side,
     to: &SyncSender<Result<Samples, End>>,
 ) -> End {
-    let mut end = End::new(order);
+    let mut end = End::new(passage);
     let mut decoder = match SoundDecoder::start(clip, spec) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => return end,
@@ -302,7 +302,7 @@ fn read_sound(
         let mut samples = Vec::new();
         match decoder.read(&mut samples) {
             Ok(true) => {
-                let samples = Samples { order: order.number, samples };
+                let samples = Samples { passage: passage.number, samples };
                 if to.send(Ok(samples)).is_err() {
                     break;
                 }

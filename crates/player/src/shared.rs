@@ -12,10 +12,10 @@ pub(crate) fn now() -> Moment {
     clock::now::<Monotonic>()
 }
 
-/// What a decoder is to deliver.
+/// A part of a clip that plays without a jump, to the end: what a decoder is to deliver.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Order {
-    /// The number of the order: what earlier ones have delivered does not count any more.
+pub(crate) struct Passage {
+    /// Its number: what decoders have delivered for earlier ones does not count any more.
     pub(crate) number: u64,
     /// The first media time.
     pub(crate) from: MediaTime,
@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub(crate) clock: Clock,
     /// How often it was started or stopped: whoever follows it sees that something has changed.
     pub(crate) changes: u64,
-    pub(crate) order: Order,
+    pub(crate) passage: Passage,
     /// When it last started.
     pub(crate) started: Moment,
 }
@@ -39,9 +39,9 @@ pub(crate) struct State {
 pub(crate) struct SharedClock(Mutex<State>);
 
 impl SharedClock {
-    pub(crate) fn new(order: Order) -> Self {
-        let clock = Clock::resting(order.from, order.speed);
-        Self(Mutex::new(State { clock, changes: 0, order, started: Moment::from_nanos(0) }))
+    pub(crate) fn new(passage: Passage) -> Self {
+        let clock = Clock::resting(passage.from, passage.speed);
+        Self(Mutex::new(State { clock, changes: 0, passage, started: Moment::from_nanos(0) }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -69,12 +69,12 @@ impl SharedClock {
         state.changes += 1;
     }
 
-    /// Lets it rest where an order begins.
-    pub(crate) fn reset(&self, order: Order) {
+    /// Lets it rest where a passage begins.
+    pub(crate) fn reset(&self, passage: Passage) {
         let mut state = self.lock();
-        state.clock.set_speed(order.speed);
-        state.clock.seek(order.from);
-        state.order = order;
+        state.clock.set_speed(passage.speed);
+        state.clock.seek(passage.from);
+        state.passage = passage;
         state.changes += 1;
     }
 

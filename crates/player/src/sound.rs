@@ -15,7 +15,7 @@ use tactus_sound::{Connector, Output, OutputSpec, SoundError};
 use crate::error::PlayerError;
 use crate::event::{Note, SoundCounts, SoundInfo};
 use crate::reader::{self, Decoders, End, Reader, Samples};
-use crate::shared::{Order, SharedClock, State, now};
+use crate::shared::{Passage, SharedClock, State, now};
 
 /// Stereo: ffmpeg mixes other sound to it.
 pub(crate) const CHANNELS: u16 = 2;
@@ -36,10 +36,10 @@ const MARGIN: Nanos = Nanos::from_millis(20);
 pub(crate) enum FromSound {
     /// The device is there, now or again.
     Up(SoundInfo),
-    /// Samples of this order wait, or there are none.
+    /// Samples of this passage wait, or there are none.
     Ready(u64),
     Note(Note),
-    /// All samples of an order were heard.
+    /// All samples of a passage were heard.
     Ended(End),
     /// What was done, at the end.
     Counts(SoundCounts),
@@ -81,7 +81,7 @@ impl Sound {
             until,
             samples,
             report,
-            order: state.order,
+            passage: state.passage,
             changes: state.changes,
             store: Store::default(),
             end: None,
@@ -124,7 +124,7 @@ fn thread_error(error: SoundError) -> PlayerError {
 #[derive(Default)]
 struct Store {
     frames: VecDeque<[f32; CHANNELS as usize]>,
-    /// The number of the first frame, from the beginning of the order.
+    /// The number of the first frame, from the beginning of the passage.
     first: u64,
     /// The number of the frame that is handed over next.
     next: u64,
@@ -178,11 +178,11 @@ struct Speaker<R> {
     until: Option<MediaTime>,
     samples: Receiver<Result<Samples, End>>,
     report: R,
-    order: Order,
+    passage: Passage,
     changes: u64,
     store: Store,
     end: Option<End>,
-    /// All of the order was heard.
+    /// All of the passage was heard.
     is_over: bool,
     is_ready: bool,
     anchor: Option<Anchor>,
@@ -248,15 +248,15 @@ impl<R: Fn(FromSound)> Speaker<R> {
         self.pass_on_end(&state);
     }
 
-    /// Follows the clock to another order, and after a start or a stop.
+    /// Follows the clock to another passage, and after a start or a stop.
     fn follow(&mut self, state: &State) {
         if state.changes == self.changes {
             return;
         }
         self.changes = state.changes;
         self.silence();
-        if state.order != self.order {
-            self.order = state.order;
+        if state.passage != self.passage {
+            self.passage = state.passage;
             (self.store, self.end) = (Store::default(), None);
             (self.is_ready, self.is_over) = (false, false);
         }
@@ -276,10 +276,10 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let most = self.store.next + self.frames(STORED);
         while self.end.is_none() && self.store.end() < most {
             match self.samples.try_recv() {
-                Ok(Ok(block)) if block.order == self.order.number => {
+                Ok(Ok(block)) if block.passage == self.passage.number => {
                     self.store.add(&block.samples);
                 }
-                Ok(Err(end)) if end.order == self.order.number => self.end = Some(end),
+                Ok(Err(end)) if end.passage == self.passage.number => self.end = Some(end),
                 Ok(_) => {}
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
@@ -288,7 +288,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let is_settled = self.output.as_ref().is_none_or(Output::is_settled);
         if !self.is_ready && is_settled && (is_enough || self.end.is_some()) {
             self.is_ready = true;
-            (self.report)(FromSound::Ready(self.order.number));
+            (self.report)(FromSound::Ready(self.passage.number));
         }
     }
 
@@ -336,7 +336,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
             self.silence();
         }
         // A device with another rate needs other samples first.
-        let output = self.output.as_ref().filter(|output| output.rate() == self.order.rate);
+        let output = self.output.as_ref().filter(|output| output.rate() == self.passage.rate);
         let position = output.and_then(|output| output.position_heard_from(now()));
         let Some((output, position)) = output.zip(position) else { return false };
         if let Some((anchor, heard)) = self.anchor.as_ref().zip(output.heard_at(position)) {
@@ -359,7 +359,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let heard = output.heard_at(position).unwrap_or(at);
         let frame = self.frame_at(state.clock.media_at(heard));
         let clock =
-            SoundClock::new(position, self.media_of(frame), output.rate(), self.order.speed);
+            SoundClock::new(position, self.media_of(frame), output.rate(), self.passage.speed);
         self.store.next = frame.max(self.store.first);
         self.anchor = Some(Anchor { clock, position, frame });
     }
@@ -409,25 +409,25 @@ impl<R: Fn(FromSound)> Speaker<R> {
         (self.report)(FromSound::Counts(self.counts));
     }
 
-    /// The number of the frame of the order at a media time.
+    /// The number of the frame of the passage at a media time.
     fn frame_at(&self, media: MediaTime) -> u64 {
-        let after = media.since(self.order.from).as_nanos() as f64;
+        let after = media.since(self.passage.from).as_nanos() as f64;
         (after / self.frame_nanos()).round() as u64
     }
 
     fn media_of(&self, frame: u64) -> MediaTime {
         let after = Nanos::from_nanos((frame as f64 * self.frame_nanos()).round() as u64);
-        self.order.from.after(after)
+        self.passage.from.after(after)
     }
 
     /// Media time of a frame.
     fn frame_nanos(&self) -> f64 {
-        self.order.speed.factor() * 1e9 / f64::from(self.order.rate.max(1))
+        self.passage.speed.factor() * 1e9 / f64::from(self.passage.rate.max(1))
     }
 
     /// Frames of a duration.
     fn frames(&self, length: Nanos) -> u64 {
-        (length.as_secs_f64() * f64::from(self.order.rate)) as u64
+        (length.as_secs_f64() * f64::from(self.passage.rate)) as u64
     }
 }
 

@@ -35,7 +35,8 @@ use crate::values::positive;
 /// too.
 ///
 /// The stamp of a picture from the screen is in the middle of its copy; the pointer is not in the
-/// picture. The stamp of a picture from a camera is when it begins to arrive here.
+/// picture. The stamp of a picture from a camera is that of its driver, and the clip begins when the
+/// camera does.
 ///
 /// Example: tactus mail record hello.webm --picture synthetic --sound synthetic --duration 10s
 #[derive(Args)]
