@@ -194,9 +194,9 @@ impl Played {
         ensure!(shown.missing == 0 && shown.shown + shown.dropped == FRAMES, "frames are missing");
         let frames = u64::from(RATE * SECONDS);
         let Sound { xruns, played, cut, missing, jumps } = ended.sound;
-        // After an xrun, the sound goes on at a whole frame: one frame may be neither.
+        // The sound begins, and goes on after an xrun, at a whole frame: one may be neither.
         let uncounted = (played + cut).abs_diff(frames);
-        ensure!(uncounted <= xruns, "{played} frames played and {cut} cut, of {frames}");
+        ensure!(uncounted <= 1 + xruns, "{played} frames played and {cut} cut, of {frames}");
         ensure!(missing == 0 && jumps == 0, "{missing} frames are missing, {jumps} jumps");
         Ok(Self { ended, offset })
     }
