@@ -1,7 +1,8 @@
 //! Files that a user names, to read.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Opens a file to read it. A pipe or a device is refused: opening or reading it may wait for ever.
@@ -9,12 +10,20 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
-    let there = fs::metadata(path)?;
+    // Even opening a device may have an effect.
+    check(&fs::metadata(path)?)?;
+    // Another file may have the name by now; opening a pipe waits for its writer.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check(found: &Metadata) -> io::Result<()> {
     // Reading a directory fails with a better reason.
-    if !there.is_file() && !there.is_dir() {
-        return Err(io::Error::other("it is a pipe or a device; copy its content to a file"));
+    if found.is_file() || found.is_dir() {
+        return Ok(());
     }
-    File::open(path)
+    Err(io::Error::other("it is a pipe or a device; copy its content to a file"))
 }
 
 /// Reads a file, up to a byte more than `most`: a reader with that limit refuses the rest.
@@ -25,4 +34,31 @@ pub fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take((most as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_or_a_device_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [pipe.as_path(), Path::new("/dev/zero"), Path::new("/dev/null")] {
+            let error = open(path).unwrap_err().to_string();
+            assert!(error.contains("a pipe or a device"), "{}: {error}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_to_a_byte_more_than_the_limit() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "abcdef").unwrap();
+        assert_eq!(read(file.path(), 6).unwrap(), b"abcdef");
+        assert_eq!(read(file.path(), 3).unwrap(), b"abcd");
+        assert!(read(file.path().parent().unwrap(), 3).is_err(), "a directory");
+    }
 }
