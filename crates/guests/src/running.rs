@@ -126,19 +126,38 @@ impl Slot {
         place.machine.as_mut().is_some_and(|machine| matches!(machine.child.try_wait(), Ok(None)))
     }
 
-    /// Adds the exit status of the emulator to `error`, if it has ended.
-    pub fn explain(&self, error: io::Error) -> io::Error {
+    /// The error if the emulator cannot do `what`: how it ended, if it has, else `error`.
+    pub fn explain(&self, what: &str, error: &io::Error) -> io::Error {
+        self.explain_with(what, error, |error| {
+            io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+        })
+    }
+
+    /// The error if the emulator cannot do `what`, which writes a file for temporary files: how it
+    /// ended, if it has.
+    pub fn explain_write(&self, what: &str, error: &io::Error) -> io::Error {
+        self.explain_with(what, error, |error| in_temporary(what, error))
+    }
+
+    fn explain_with(
+        &self,
+        what: &str,
+        error: &io::Error,
+        if_alive: impl FnOnce(&io::Error) -> io::Error,
+    ) -> io::Error {
         match self.status() {
             Some(status) if status.signal().is_some() => killed(status),
-            Some(status) => io::Error::other(format!("{error}; the emulator ended with {status}")),
-            None => error,
+            Some(status) => io::Error::other(format!(
+                "cannot {what}: {error}; the emulator ended with {status}"
+            )),
+            None => if_alive(error),
         }
     }
 
     /// The exit status of an emulator that has closed its output or its socket: it ends shortly
     /// after.
     fn status(&self) -> Option<ExitStatus> {
-        const LOOKS: usize = 20;
+        const LOOKS: usize = 100;
         const BETWEEN: Duration = Duration::from_millis(10);
         for _ in 0..LOOKS {
             let ended = self.place().machine.as_mut().map(|machine| machine.child.try_wait());
@@ -244,8 +263,11 @@ mod tests {
     #[test]
     fn an_error_names_the_exit_status_of_the_emulator() {
         let slot = slot("exit 3");
-        let error = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
-        assert!(error.contains("broken pipe") && error.contains("exit status: 3"), "{error}");
+        let explained = slot.explain("restore its state", &io::ErrorKind::BrokenPipe.into());
+        assert_eq!(
+            explained.to_string(),
+            "cannot restore its state: broken pipe; the emulator ended with exit status: 3"
+        );
         slot.check_alive_or_exited().unwrap();
     }
 
@@ -253,8 +275,13 @@ mod tests {
     fn an_emulator_that_was_killed_is_an_error_with_its_signal() {
         let error = slot("kill -KILL $$").check_alive_or_exited().unwrap_err().to_string();
         assert!(error.contains("signal: 9 (SIGKILL)") && error.contains("--jobs"), "{error}");
-        let error = slot("kill -TERM $$").explain(io::ErrorKind::BrokenPipe.into()).to_string();
-        assert!(error.contains("signal: 15 (SIGTERM)"), "{error}");
+        let broken = io::ErrorKind::BrokenPipe.into();
+        for error in [
+            slot("kill -TERM $$").explain("restore its state", &broken).to_string(),
+            slot("kill -TERM $$").explain_write("save its state", &broken).to_string(),
+        ] {
+            assert_eq!(error, "the emulator was ended by signal: 15 (SIGTERM)");
+        }
         // QEMU ends in order after some signals.
         let slot = slot("exit 0");
         let complaints = slot.directory().unwrap().join(crate::emulator::COMPLAINTS_FILE);
@@ -269,5 +296,10 @@ mod tests {
         assert!(error.contains("no storage space"), "{error}");
         let directory = std::env::temp_dir().display().to_string();
         assert!(error.contains(&directory) && error.contains("TMPDIR"), "{error}");
+        let (slot, error) = (slot("exec sleep 60"), io::Error::other("it failed"));
+        let written = slot.explain_write("save its state", &error).to_string();
+        assert!(written.contains("TMPDIR") && written.ends_with("it failed"), "{written}");
+        let read = slot.explain("restore its state", &error).to_string();
+        assert_eq!(read, "cannot restore its state: it failed");
     }
 }

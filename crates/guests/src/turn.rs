@@ -100,7 +100,7 @@ impl GuestTurn {
                 self.start(slot, &self.request, &self.arguments_to_restore)?;
             Monitor::connect(&directory, || slot.is_running())
                 .and_then(|mut monitor| monitor.restore(&booted.state))
-                .map_err(|error| in_temporary("restore its state", &slot.explain(error)))?;
+                .map_err(|error| slot.explain("restore its state", &error))?;
             output
         } else {
             self.start(slot, &self.request, &self.arguments)?.0
@@ -147,7 +147,7 @@ impl GuestTurn {
             Ok(mut monitor) => {
                 monitor
                     .save(&booted.state)
-                    .map_err(|error| in_temporary("save its state", &slot.explain(error)))?;
+                    .map_err(|error| slot.explain_write("save its state", &error))?;
             }
             Err(_) if matches!(lines_of(output).read_line(), Err(WireError::Closed)) => {
                 return slot.check_alive_or_exited().map(|()| None);
