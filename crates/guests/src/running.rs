@@ -13,7 +13,7 @@ use std::time::Duration;
 use tactus_model::guest::REQUEST_FILE;
 use tactus_sys::owned_directory::OwnedDirectory;
 
-use crate::emulator::{Emulator, signal_line};
+use crate::emulator::{Emulator, assertion_line, signal_line};
 use crate::machine::{ARCHIVE_FILE, KERNEL_FILE};
 
 /// The prefix of the names of working directories.
@@ -126,19 +126,38 @@ impl Slot {
         place.machine.as_mut().is_some_and(|machine| matches!(machine.child.try_wait(), Ok(None)))
     }
 
-    /// Adds the exit status of the emulator to `error`, if it has ended.
-    pub fn explain(&self, error: io::Error) -> io::Error {
+    /// The error if the emulator cannot do `what`: how it ended, if it has, else `error`.
+    pub fn explain(&self, what: &str, error: &io::Error) -> io::Error {
+        self.explain_with(what, error, |error| {
+            io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+        })
+    }
+
+    /// The error if the emulator cannot do `what`, which writes a file for temporary files: how it
+    /// ended, if it has.
+    pub fn explain_write(&self, what: &str, error: &io::Error) -> io::Error {
+        self.explain_with(what, error, |error| in_temporary(what, error))
+    }
+
+    fn explain_with(
+        &self,
+        what: &str,
+        error: &io::Error,
+        if_alive: impl FnOnce(&io::Error) -> io::Error,
+    ) -> io::Error {
         match self.status() {
-            Some(status) if status.signal().is_some() => killed(status),
-            Some(status) => io::Error::other(format!("{error}; the emulator ended with {status}")),
-            None => error,
+            Some(status) if status.signal().is_some() => self.killed(status),
+            Some(status) => io::Error::other(format!(
+                "cannot {what}: {error}; the emulator ended with {status}"
+            )),
+            None => if_alive(error),
         }
     }
 
     /// The exit status of an emulator that has closed its output or its socket: it ends shortly
     /// after.
     fn status(&self) -> Option<ExitStatus> {
-        const LOOKS: usize = 20;
+        const LOOKS: usize = 100;
         const BETWEEN: Duration = Duration::from_millis(10);
         for _ in 0..LOOKS {
             let ended = self.place().machine.as_mut().map(|machine| machine.child.try_wait());
@@ -157,12 +176,28 @@ impl Slot {
     /// A signal ended it.
     pub fn check_alive_or_exited(&self) -> io::Result<()> {
         match self.status() {
-            Some(status) if status.signal().is_some() => Err(killed(status)),
+            Some(status) if status.signal().is_some() => Err(self.killed(status)),
             _ => match self.directory().and_then(|directory| signal_line(&directory)) {
                 Some(line) => Err(io::Error::other(format!("the emulator ended: {line}"))),
                 None => Ok(()),
             },
         }
+    }
+
+    /// The error of an emulator that a signal ended.
+    fn killed(&self, status: ExitStatus) -> io::Error {
+        const KILL: i32 = 9;
+        const ABORT: i32 = 6;
+        let assertion = || self.directory().and_then(|directory| assertion_line(&directory));
+        let why = match status.signal() {
+            Some(KILL) => " (the kernel kills programs when memory is short: use fewer --jobs)",
+            Some(ABORT) => match assertion() {
+                Some(line) => return io::Error::other(Aborted(line)),
+                None => "",
+            },
+            _ => "",
+        };
+        io::Error::other(format!("the emulator was ended by {status}{why}"))
     }
 
     /// The working directory of the machine, if there is one.
@@ -205,19 +240,21 @@ pub fn in_temporary(what: &str, error: &io::Error) -> io::Error {
     ))
 }
 
-/// The error of an emulator that a signal ended.
-fn killed(status: ExitStatus) -> io::Error {
-    const KILL: i32 = 9;
-    let why = match status.signal() {
-        Some(KILL) => " (the kernel kills programs when memory is short: use fewer --jobs)",
-        _ => "",
-    };
-    io::Error::other(format!("the emulator was ended by {status}{why}"))
+/// The emulator aborted by an assertion of its own, which it names in this line.
+#[derive(Debug, thiserror::Error)]
+#[error("the emulator failed, by an assertion of its own: {0}")]
+pub struct Aborted(String);
+
+impl Aborted {
+    /// Whether this is the reason of `error`.
+    pub fn is_reason_of(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|reason| reason.is::<Self>())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -235,7 +272,8 @@ mod tests {
     /// A slot with a machine that runs this shell script.
     fn slot(script: &str) -> Slot {
         let slot = Slot::default();
-        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let mut shell = Command::new("sh");
+        let child = shell.args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
         let directory = OwnedDirectory::create(&std::env::temp_dir(), "tactus-test-").unwrap();
         slot.hold(Running { child, directory }).unwrap();
         slot
@@ -244,8 +282,11 @@ mod tests {
     #[test]
     fn an_error_names_the_exit_status_of_the_emulator() {
         let slot = slot("exit 3");
-        let error = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
-        assert!(error.contains("broken pipe") && error.contains("exit status: 3"), "{error}");
+        let explained = slot.explain("restore its state", &io::ErrorKind::BrokenPipe.into());
+        assert_eq!(
+            explained.to_string(),
+            "cannot restore its state: broken pipe; the emulator ended with exit status: 3"
+        );
         slot.check_alive_or_exited().unwrap();
     }
 
@@ -253,8 +294,13 @@ mod tests {
     fn an_emulator_that_was_killed_is_an_error_with_its_signal() {
         let error = slot("kill -KILL $$").check_alive_or_exited().unwrap_err().to_string();
         assert!(error.contains("signal: 9 (SIGKILL)") && error.contains("--jobs"), "{error}");
-        let error = slot("kill -TERM $$").explain(io::ErrorKind::BrokenPipe.into()).to_string();
-        assert!(error.contains("signal: 15 (SIGTERM)"), "{error}");
+        let broken = io::ErrorKind::BrokenPipe.into();
+        for error in [
+            slot("kill -TERM $$").explain("restore its state", &broken).to_string(),
+            slot("kill -TERM $$").explain_write("save its state", &broken).to_string(),
+        ] {
+            assert_eq!(error, "the emulator was ended by signal: 15 (SIGTERM)");
+        }
         // QEMU ends in order after some signals.
         let slot = slot("exit 0");
         let complaints = slot.directory().unwrap().join(crate::emulator::COMPLAINTS_FILE);
@@ -264,10 +310,37 @@ mod tests {
     }
 
     #[test]
+    fn an_emulator_that_aborts_is_an_error_with_its_assertion() {
+        let abort = |complaints: &str| {
+            let slot = slot("read go; kill -ABRT $$");
+            let file = slot.directory().unwrap().join(crate::emulator::COMPLAINTS_FILE);
+            fs::write(file, complaints).unwrap();
+            drop(slot.place().machine.as_mut().unwrap().child.stdin.take());
+            slot.check_alive_or_exited().unwrap_err()
+        };
+        let error =
+            abort("qemu: warning: a\nqemu: replay.c:248: f: Assertion `diff >= 0' failed.\n");
+        assert!(Aborted::is_reason_of(&error));
+        assert_eq!(
+            error.to_string(),
+            "the emulator failed, by an assertion of its own: qemu: replay.c:248: f: Assertion \
+             `diff >= 0' failed."
+        );
+        let error = abort("qemu: warning: a\n");
+        assert!(!Aborted::is_reason_of(&error));
+        assert!(error.to_string().contains("signal: 6 (SIGABRT)"), "{error}");
+    }
+
+    #[test]
     fn files_that_cannot_be_written_are_an_error_with_their_directory() {
         let error = in_temporary("save its state", &io::ErrorKind::StorageFull.into()).to_string();
         assert!(error.contains("no storage space"), "{error}");
         let directory = std::env::temp_dir().display().to_string();
         assert!(error.contains(&directory) && error.contains("TMPDIR"), "{error}");
+        let (slot, error) = (slot("exec sleep 60"), io::Error::other("it failed"));
+        let written = slot.explain_write("save its state", &error).to_string();
+        assert!(written.contains("TMPDIR") && written.ends_with("it failed"), "{written}");
+        let read = slot.explain("restore its state", &error).to_string();
+        assert_eq!(read, "cannot restore its state: it failed");
     }
 }

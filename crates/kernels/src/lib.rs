@@ -22,6 +22,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tactus_model::digest::sha256;
 use tactus_model::kernel::{Architecture, Flavour, KernelSource};
+use tactus_sys::regular_file;
 
 pub use build::{BuildError, BuildEvent, Recipe, Tool, Tree};
 
@@ -102,6 +103,9 @@ pub enum KernelError {
         /// A list of the releases that are installed.
         there: String,
     },
+    /// There is no such file.
+    #[error("there is no kernel file {}", .0.display())]
+    NoFile(PathBuf),
     /// The file is not a kernel.
     #[error(
         "{} is not a kernel: it has the header of neither an x86 bzImage nor an arm64 Image",
@@ -143,7 +147,11 @@ impl KernelError {
                     .to_owned(),
             ),
             Self::Build(error) => error.hint(),
-            Self::NotAKernel(_) | Self::NotFetched(..) | Self::Empty(_) | Self::File(_) => None,
+            Self::NoFile(_)
+            | Self::NotAKernel(_)
+            | Self::NotFetched(..)
+            | Self::Empty(_)
+            | Self::File(_) => None,
         }
     }
 }
@@ -229,7 +237,7 @@ impl Kernels {
     /// It is missing and cannot be fetched or built.
     pub fn find(&self, source: &KernelSource) -> Result<Kernel, KernelError> {
         if let Some(given) = self.given.get(source) {
-            let bytes = fs::read(&given.path).map_err(|error| failed(&given.path, error))?;
+            let bytes = image_in(&given.path)?;
             return match sha256([&bytes]) == given.sha256 {
                 true => Ok(given.clone()),
                 false => {
@@ -283,7 +291,7 @@ impl Kernels {
                 KernelSource::Debian { .. } | KernelSource::Built(_) => return None,
             };
             let mut header = Vec::new();
-            fs::File::open(path).ok()?.take(HEADER).read_to_end(&mut header).ok()?;
+            regular_file::open(&path).ok()?.take(HEADER).read_to_end(&mut header).ok()?;
             image::architecture(&header)
         })
     }
@@ -371,9 +379,30 @@ fn running_release() -> String {
     release.trim().to_owned()
 }
 
+/// The largest file that is read as a kernel, in bytes; kernels with their modules inside are smaller.
+const IMAGE_MAX: usize = 512 << 20;
+
+/// The content of a kernel's file.
+fn image_in(path: &Path) -> Result<Vec<u8>, KernelError> {
+    let read = || {
+        let length = regular_file::open(path)?.metadata()?.len();
+        let bytes = match length > IMAGE_MAX as u64 {
+            true => None,
+            false => Some(regular_file::read(path, IMAGE_MAX)?),
+        };
+        bytes.filter(|bytes| bytes.len() <= IMAGE_MAX).ok_or_else(|| {
+            io::Error::other(format!("it is larger than any kernel ({} MiB)", IMAGE_MAX >> 20))
+        })
+    };
+    read().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => KernelError::NoFile(path.to_owned()),
+        _ => failed(path, error).into(),
+    })
+}
+
 /// Reads a kernel's file, and its configuration if `config` exists.
 fn kernel_in(path: &Path, config: Option<&Path>) -> Result<Kernel, KernelError> {
-    let bytes = fs::read(path).map_err(|error| failed(path, error))?;
+    let bytes = image_in(path)?;
     let architecture =
         image::architecture(&bytes).ok_or_else(|| KernelError::NotAKernel(path.to_owned()))?;
     Ok(Kernel {
@@ -421,5 +450,24 @@ mod tests {
         let kernels = Kernels::new("/no/boot", "/no/cache");
         let error = kernels.find(&KernelSource::File(path)).unwrap_err();
         assert!(error.to_string().contains("is not a kernel"), "{error}");
+        for (path, reason) in [
+            ("/dev/zero", "a pipe or a device"),
+            ("/dev", "Is a directory"),
+            ("/dev/nosuch", "there is no kernel file /dev/nosuch"),
+        ] {
+            let source = KernelSource::File(path.to_owned());
+            let error = kernels.find(&source).unwrap_err().to_string();
+            assert!(error.contains(path) && error.contains(reason), "{error}");
+            assert_eq!(kernels.architecture(&source), None);
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_any_kernel_is_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // It has no content, so it takes no space.
+        file.as_file().set_len(IMAGE_MAX as u64 + 1).unwrap();
+        let error = image_in(file.path()).unwrap_err().to_string();
+        assert!(error.ends_with("it is larger than any kernel (512 MiB)"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Files that a user names, to read.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -10,12 +10,20 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
-    let there = fs::metadata(path)?;
+    // Even opening a device may have an effect.
+    check(&fs::metadata(path)?)?;
+    // Another file may have the name by now; opening a pipe waits for its writer.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check(found: &Metadata) -> io::Result<()> {
     // Reading a directory fails with a better reason.
-    if !there.is_file() && !there.is_dir() {
-        return Err(io::Error::other("it is a pipe or a device; copy its content to a file"));
+    if found.is_file() || found.is_dir() {
+        return Ok(());
     }
-    File::open(path)
+    Err(io::Error::other("it is a pipe or a device; copy its content to a file"))
 }
 
 /// Opens a file that others may replace at any time, to read it. Links, pipes and devices are refused, and
@@ -26,7 +34,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 pub fn open_of_others(path: &Path) -> io::Result<File> {
     let refused = || io::Error::other("it is not a regular file");
     let options = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let opened = OpenOptions::new().read(true).custom_flags(options).open(path);
+    let opened = File::options().read(true).custom_flags(options).open(path);
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::ELOOP) => refused(),
         _ => error,
@@ -67,5 +75,26 @@ mod tests {
             open_of_others(&folder.path().join("no")).unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
+    }
+
+    #[test]
+    fn a_pipe_or_a_device_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/zero"), Path::new("/dev/null")] {
+            let error = open(path).unwrap_err().to_string();
+            assert!(error.contains("a pipe or a device"), "{}: {error}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_to_a_byte_more_than_the_limit() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "abcdef").unwrap();
+        assert_eq!(read(file.path(), 6).unwrap(), b"abcdef");
+        assert_eq!(read(file.path(), 3).unwrap(), b"abcd");
+        assert!(read(file.path().parent().unwrap(), 3).is_err(), "a directory");
     }
 }
