@@ -1,5 +1,5 @@
 //! The figures of docs/streams.md: `cargo xtask streams`, or
-//! `cargo run --release -p tactus-streamd --example figures [SECONDS]`.
+//! `cargo run --release -p tactus-streamd --example stream-figures [SECONDS]`.
 //!
 //! `figures devices SECONDS` judges devices where their bytes arrive.
 //!

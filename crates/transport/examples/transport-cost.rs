@@ -1,7 +1,7 @@
 //! Measures the CPU time of ten packets of 1 KiB by each path, in the thread that sends them. On
 //! the virtual link it includes receiving them.
 //!
-//! `sudo cargo run --release -p tactus-transport --example cost`
+//! `sudo cargo run --release -p tactus-transport --example transport-cost`
 
 use std::error::Error;
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,6 +1,6 @@
 //! Decisions per second, and the share of random sets that only the exact test admits.
 //!
-//! `cargo run --release -p tactus-admission --example figures`
+//! `cargo run --release -p tactus-admission --example admission-figures`
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
 //! Misses and response times of a periodic job beside loads, by policy and by reserve, and how much
-//! of a cost each rung delivers: `cargo run --release -p tactus-reserve --example figures [ROUNDS]`,
+//! of a cost each rung delivers: `cargo run --release -p tactus-reserve --example reserve-figures [ROUNDS]`,
 //! as root, about 2 minutes a round.
 //!
 //! Turns are short and in a random order in every round, so drift of the machine affects all alike.

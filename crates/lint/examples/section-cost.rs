@@ -1,7 +1,7 @@
 //! Measures what the guard costs: the latency of a 1 kHz loop's wakeups with and without it, in
 //! blocks that alternate in random order, and the time of a system call that is caught.
 //!
-//! `cargo run --release -p tactus-lint --example cost [ROUNDS]`; with `clean` as the argument it
+//! `cargo run --release -p tactus-lint --example section-cost [ROUNDS]`; with `clean` as the argument it
 //! runs a clean loop of a million sections at 10 kHz instead and reports what was found, which
 //! must be nothing.
 #![forbid(unsafe_code)]
