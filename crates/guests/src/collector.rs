@@ -123,6 +123,8 @@ impl Collector {
             match events.recv_timeout(left.unwrap_or(LOOK).min(LOOK)) {
                 Ok(MachineEvent::Begin(number)) => {
                     self.stages[number] = Stage::Boot;
+                    self.transcripts[number].clear();
+                    self.sent[number] = 0;
                     self.deadlines[number] = Some(Instant::now() + self.limits.time);
                 }
                 Ok(MachineEvent::Line(number, line)) => {
@@ -530,6 +532,15 @@ mod tests {
             reason(decided(["a", "a"], vec![MachineEvent::Fault(2, String::new())])),
             "the end"
         );
+    }
+
+    #[test]
+    fn what_a_machine_sent_before_it_began_again_does_not_count() {
+        let [first, last] = cell("a");
+        let aborted = [MachineEvent::Begin(1), line(1, "{}"), line(1, "other")];
+        let events = sends(0, &[&first, &last]).into_iter().chain(aborted);
+        let events = events.chain(sends(1, &[&first, &last]));
+        assert_eq!(failure_of("exact", 2, events), "the end");
     }
 
     #[test]

@@ -173,6 +173,15 @@ pub fn signal_line(directory: &Path) -> Option<String> {
     line.map(str::to_owned)
 }
 
+/// The last line of an emulator's standard error that names a failed assertion.
+pub fn assertion_line(directory: &Path) -> Option<String> {
+    let complaints = fs::read(directory.join(COMPLAINTS_FILE)).ok()?;
+    let complaints = String::from_utf8_lossy(&complaints).into_owned();
+    // QEMU's own are written by assert(3) or by GLib, which uses lower case.
+    let is_one = |line: &&str| line.to_ascii_lowercase().contains("assertion");
+    complaints.lines().rfind(is_one).map(|line| line.trim().to_owned())
+}
+
 /// Firmware that only ends the machine: `mov al, DONE; out EXIT_PORT, al; hlt` at the reset
 /// vector, 16 bytes below the end.
 fn trial_firmware() -> Vec<u8> {

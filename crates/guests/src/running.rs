@@ -13,7 +13,7 @@ use std::time::Duration;
 use tactus_model::guest::REQUEST_FILE;
 use tactus_sys::owned_directory::OwnedDirectory;
 
-use crate::emulator::{Emulator, signal_line};
+use crate::emulator::{Emulator, assertion_line, signal_line};
 use crate::machine::{ARCHIVE_FILE, KERNEL_FILE};
 
 /// The prefix of the names of working directories.
@@ -146,7 +146,7 @@ impl Slot {
         if_alive: impl FnOnce(&io::Error) -> io::Error,
     ) -> io::Error {
         match self.status() {
-            Some(status) if status.signal().is_some() => killed(status),
+            Some(status) if status.signal().is_some() => self.killed(status),
             Some(status) => io::Error::other(format!(
                 "cannot {what}: {error}; the emulator ended with {status}"
             )),
@@ -176,12 +176,28 @@ impl Slot {
     /// A signal ended it.
     pub fn check_alive_or_exited(&self) -> io::Result<()> {
         match self.status() {
-            Some(status) if status.signal().is_some() => Err(killed(status)),
+            Some(status) if status.signal().is_some() => Err(self.killed(status)),
             _ => match self.directory().and_then(|directory| signal_line(&directory)) {
                 Some(line) => Err(io::Error::other(format!("the emulator ended: {line}"))),
                 None => Ok(()),
             },
         }
+    }
+
+    /// The error of an emulator that a signal ended.
+    fn killed(&self, status: ExitStatus) -> io::Error {
+        const KILL: i32 = 9;
+        const ABORT: i32 = 6;
+        let assertion = || self.directory().and_then(|directory| assertion_line(&directory));
+        let why = match status.signal() {
+            Some(KILL) => " (the kernel kills programs when memory is short: use fewer --jobs)",
+            Some(ABORT) => match assertion() {
+                Some(line) => return io::Error::other(Aborted(line)),
+                None => "",
+            },
+            _ => "",
+        };
+        io::Error::other(format!("the emulator was ended by {status}{why}"))
     }
 
     /// The working directory of the machine, if there is one.
@@ -224,19 +240,21 @@ pub fn in_temporary(what: &str, error: &io::Error) -> io::Error {
     ))
 }
 
-/// The error of an emulator that a signal ended.
-fn killed(status: ExitStatus) -> io::Error {
-    const KILL: i32 = 9;
-    let why = match status.signal() {
-        Some(KILL) => " (the kernel kills programs when memory is short: use fewer --jobs)",
-        _ => "",
-    };
-    io::Error::other(format!("the emulator was ended by {status}{why}"))
+/// The emulator aborted by an assertion of its own, which it names in this line.
+#[derive(Debug, thiserror::Error)]
+#[error("the emulator failed, by an assertion of its own: {0}")]
+pub struct Aborted(String);
+
+impl Aborted {
+    /// Whether this is the reason of `error`.
+    pub fn is_reason_of(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|reason| reason.is::<Self>())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -254,7 +272,8 @@ mod tests {
     /// A slot with a machine that runs this shell script.
     fn slot(script: &str) -> Slot {
         let slot = Slot::default();
-        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let mut shell = Command::new("sh");
+        let child = shell.args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
         let directory = OwnedDirectory::create(&std::env::temp_dir(), "tactus-test-").unwrap();
         slot.hold(Running { child, directory }).unwrap();
         slot
@@ -288,6 +307,28 @@ mod tests {
         fs::write(complaints, "qemu: terminating on signal 15 from pid 7 (sh)\n").unwrap();
         let error = slot.check_alive_or_exited().unwrap_err().to_string();
         assert_eq!(error, "the emulator ended: terminating on signal 15 from pid 7 (sh)");
+    }
+
+    #[test]
+    fn an_emulator_that_aborts_is_an_error_with_its_assertion() {
+        let abort = |complaints: &str| {
+            let slot = slot("read go; kill -ABRT $$");
+            let file = slot.directory().unwrap().join(crate::emulator::COMPLAINTS_FILE);
+            fs::write(file, complaints).unwrap();
+            drop(slot.place().machine.as_mut().unwrap().child.stdin.take());
+            slot.check_alive_or_exited().unwrap_err()
+        };
+        let error =
+            abort("qemu: warning: a\nqemu: replay.c:248: f: Assertion `diff >= 0' failed.\n");
+        assert!(Aborted::is_reason_of(&error));
+        assert_eq!(
+            error.to_string(),
+            "the emulator failed, by an assertion of its own: qemu: replay.c:248: f: Assertion \
+             `diff >= 0' failed."
+        );
+        let error = abort("qemu: warning: a\n");
+        assert!(!Aborted::is_reason_of(&error));
+        assert!(error.to_string().contains("signal: 6 (SIGABRT)"), "{error}");
     }
 
     #[test]

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 
+use tactus_model::format;
 use tactus_model::guest::Guest;
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
 
 use crate::emulator::Emulator;
 use crate::monitor::Monitor;
 use crate::permits::Permits;
-use crate::running::{MachineFiles, Running, Slot, in_temporary};
+use crate::running::{Aborted, MachineFiles, Running, Slot, in_temporary};
 use crate::saved::{BootedMachine, Booting, Claim, MachineName, SavedMachines};
 
 /// The inputs of the machines of one turn.
@@ -47,6 +48,9 @@ pub struct GuestTurn {
     pub permits: Arc<Permits>,
 }
 
+/// How often a machine in deterministic time begins before an emulator that aborts fails its turn.
+const ATTEMPTS: usize = 3;
+
 /// The request during a boot: the same for every turn, so that the saved state contains none.
 const NO_REQUEST: &[u8] = b"{}\n";
 
@@ -62,11 +66,24 @@ impl GuestTurn {
     }
 
     /// Runs the machine with this number in `slot`, which may be one more than the turn has; false
-    /// if the turn was ended.
+    /// if the turn was ended. An emulator that aborts by an assertion of its own is tried again: it
+    /// says nothing about the kernel.
     pub fn run_one(&self, number: usize, slot: &Slot, events: &SyncSender<MachineEvent>) -> bool {
-        let event = match self.run_machine(number, slot, events) {
-            Ok(()) => MachineEvent::End(number),
-            Err(error) => MachineEvent::Fault(number, error.to_string()),
+        // In wall time, the output is counted as it arrives.
+        let most = if self.guest.time.is_exact() { ATTEMPTS } else { 1 };
+        let mut attempt = 1;
+        let event = loop {
+            match self.run_machine(number, slot, events) {
+                Ok(()) => break MachineEvent::End(number),
+                Err(error) if Aborted::is_reason_of(&error) && !slot.is_ended() => {
+                    if attempt == most {
+                        let times = format::counted(attempt as u64, "attempt");
+                        break MachineEvent::Fault(number, format!("{error} (in {times})"));
+                    }
+                    attempt += 1;
+                }
+                Err(error) => break MachineEvent::Fault(number, error.to_string()),
+            }
         };
         // The collector is gone if the turn was ended.
         events.send(event).is_ok()
@@ -179,7 +196,8 @@ const STALE_PROGRAM: &str = "the program in it did not wait for its request: its
 /// An event of the machines of one turn.
 #[derive(Debug)]
 pub enum MachineEvent {
-    /// The machine with this number begins to boot, or to be restored.
+    /// The machine with this number begins to boot, or to be restored; again if its emulator
+    /// aborted, and what it sent before counts no more.
     Begin(usize),
     /// The machine with this number sent a line.
     Line(usize, String),
@@ -187,4 +205,55 @@ pub enum MachineEvent {
     End(usize),
     /// The machine with this number cannot run; the reason.
     Fault(usize, String),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+    use crate::emulator::planted_script;
+
+    #[test]
+    fn an_emulator_that_aborts_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kernel, log) = (folder.path().join("kernel"), folder.path().join("log"));
+        fs::write(&kernel, "").unwrap();
+        let script = format!(
+            "echo begun >> {}; echo \"qemu: f: Assertion \\`diff >= 0' failed.\" >&2; kill -ABRT $$",
+            log.display()
+        );
+        for (time, attempts) in [("exact", ATTEMPTS), ("wall", 1)] {
+            fs::write(&log, "").unwrap();
+            let guest = Guest { kernel: "debian".parse().unwrap(), time: time.parse().unwrap() };
+            let turn = GuestTurn {
+                emulator: planted_script(folder.path(), &script),
+                guest,
+                kernel: kernel.clone(),
+                archive: Arc::default(),
+                request: Vec::new(),
+                arguments: Vec::new(),
+                arguments_to_restore: Vec::new(),
+                seed: 1,
+                machines: 1,
+                next: AtomicUsize::new(0),
+                saved: Arc::default(),
+                order: 0,
+                permits: Arc::new(Permits::new(1)),
+            };
+            let (sender, events) = sync_channel(2 * ATTEMPTS);
+            assert!(turn.run_one(0, &Slot::default(), &sender));
+            drop(sender);
+            let events: Vec<MachineEvent> = events.iter().collect();
+            assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), attempts);
+            let (last, begun) = events.split_last().unwrap();
+            assert!(begun.iter().all(|event| matches!(event, MachineEvent::Begin(0))));
+            assert_eq!(begun.len(), attempts);
+            let MachineEvent::Fault(0, reason) = last else { panic!("{last:?}") };
+            let times = format::counted(attempts as u64, "attempt");
+            let expected = format!("qemu: f: Assertion `diff >= 0' failed. (in {times})");
+            assert!(reason.ends_with(&expected), "{reason}");
+        }
+    }
 }
