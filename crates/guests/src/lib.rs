@@ -25,7 +25,7 @@ mod transcript;
 mod turn;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tactus_kernels::KernelError;
 use tactus_model::kernel::Architecture;
@@ -44,14 +44,16 @@ pub enum GuestError {
     NoEmulator(Architecture),
     /// The program that runs in guests is missing.
     #[error(
-        "cannot find the program that runs in guests for {architecture}; searched {}",
-        list(.places)
+        "cannot find the program that runs in guests for {architecture}{}; searched {}",
+        not_used(*.architecture, .unused.as_deref()), list(.places)
     )]
     NoProgram {
         /// The CPUs of the guests.
         architecture: Architecture,
         /// The files that were searched.
         places: Vec<PathBuf>,
+        /// The file that a person named, which is for guests of another architecture.
+        unused: Option<PathBuf>,
     },
     /// The file that a person named as the program that runs in guests is not one.
     #[error("TACTUS_GUEST names {}: {reason}", .file.display())]
@@ -96,6 +98,15 @@ impl GuestError {
             Self::NoEmulator(architecture) => {
                 Some(format!("sudo apt-get install {}", emulator::package(*architecture)))
             }
+            Self::NoProgram { architecture, unused: Some(named), .. } => {
+                let place = named.with_file_name(format!("tactus-guest-{architecture}"));
+                Some(format!(
+                    "unset TACTUS_GUEST, so that tactus uses its own programs (`{}` builds them), or \
+                     put the program for {architecture} beside it: {}",
+                    program::setup(*architecture),
+                    place.display()
+                ))
+            }
             Self::NoProgram { architecture, .. } => Some(program::setup(*architecture).to_owned()),
             Self::NotAProgram { .. } => Some(
                 "unset TACTUS_GUEST, so that tactus uses its own program (`tactus lab setup` builds it), \
@@ -108,6 +119,16 @@ impl GuestError {
             Self::Io { .. } => None,
         }
     }
+}
+
+/// Says why a named program was not used for guests of `architecture`.
+fn not_used(architecture: Architecture, unused: Option<&Path>) -> String {
+    let others = Architecture::ALL.iter().filter(|other| **other != architecture);
+    let others: Vec<&str> = others.map(|other| other.word()).collect();
+    unused.map_or_else(String::new, |named| {
+        let (named, others) = (named.display(), others.join(" or "));
+        format!("; {named}, which TACTUS_GUEST names, is for {others} and was not used")
+    })
 }
 
 fn list(places: &[PathBuf]) -> String {

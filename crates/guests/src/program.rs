@@ -51,7 +51,7 @@ pub struct GuestProgram {
 
 impl GuestProgram {
     /// Finds the program of guests for `executable`, which is `tactus` itself: the file in
-    /// `TACTUS_GUEST` if it is for `architecture`, else the program that this build contains, else
+    /// `TACTUS_GUEST` if it is for `architecture`, else one beside that file, else the program that this build contains, else
     /// the file beside `executable`, where `cargo install` puts it, else in cargo's target directory
     /// that contains `executable`, else in that of the source.
     ///
@@ -63,6 +63,7 @@ impl GuestProgram {
         architecture: Architecture,
     ) -> Result<Self, GuestError> {
         let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
+        let (mut searched, mut unused) = (Vec::new(), None);
         if let Some(named) = named {
             let not_one = |reason| GuestError::NotAProgram { file: named.clone(), reason };
             if !named.exists() {
@@ -81,6 +82,15 @@ impl GuestProgram {
                     (true, true) => Ok(program),
                 };
             }
+            searched = beside(&named, architecture);
+            for place in searched.iter().filter(|place| place.is_file()) {
+                let program = Self::read(place)?;
+                let bytes = &program.bytes;
+                if !is_for_another(bytes, architecture) && is_static(bytes) && has_mark(bytes) {
+                    return Ok(program);
+                }
+            }
+            unused = Some(named);
         }
         if let Some(bytes) = embedded(architecture) {
             return Ok(Self { bytes: bytes.to_vec(), file: None });
@@ -92,7 +102,8 @@ impl GuestProgram {
                 return program.require_static(place.clone());
             }
         }
-        Err(GuestError::NoProgram { architecture, places })
+        searched.extend(places);
+        Err(GuestError::NoProgram { architecture, places: searched, unused })
     }
 
     fn read(file: &Path) -> Result<Self, GuestError> {
@@ -107,6 +118,18 @@ impl GuestProgram {
     fn require_static(self, file: PathBuf) -> Result<Self, GuestError> {
         if is_static(&self.bytes) { Ok(self) } else { Err(GuestError::NotStatic(file)) }
     }
+}
+
+/// The files beside a named program for other guests that may have the program for `architecture`:
+/// in its directory, and in that of cargo for the other target.
+fn beside(named: &Path, architecture: Architecture) -> Vec<PathBuf> {
+    let Some(directory) = named.parent() else { return Vec::new() };
+    let mut places = vec![directory.join(format!("{NAME}-{architecture}")), directory.join(NAME)];
+    if let (Some(profile), Some(target)) = (directory.file_name(), directory.ancestors().nth(2)) {
+        places.push(target.join(static_target(architecture)).join(profile).join(NAME));
+    }
+    places.retain(|place| place != named);
+    places
 }
 
 /// The files that may have the program of `executable`.
@@ -223,9 +246,40 @@ mod tests {
         fs::write(&arm64, [elf(&[1], Architecture::Arm64), MARK.to_vec()].concat()).unwrap();
         let named = Some(OsString::from(&arm64));
         assert_eq!(find(named.clone(), AMD64).unwrap().file, Some(beside.clone()));
-        assert_eq!(find(named, Architecture::Arm64).unwrap().file, Some(arm64));
+        assert_eq!(find(named, Architecture::Arm64).unwrap().file, Some(arm64.clone()));
+        // Beside the named file there may be one for other guests.
+        let ours = [elf(&[1], AMD64), MARK.to_vec()].concat();
+        let cargo = folder.path().join("x86_64-unknown-linux-musl").join("release").join(NAME);
+        let release = folder.path().join("aarch64-unknown-linux-musl").join("release");
+        for directory in [cargo.parent().unwrap(), release.as_path()] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        fs::write(&cargo, &ours).unwrap();
+        let built = release.join(NAME);
+        fs::rename(&arm64, &built).unwrap();
+        assert_eq!(find(Some(built.into()), AMD64).unwrap().file, Some(cargo));
+        let suffixed = folder.path().join("tactus-guest-amd64");
+        let arm64 = folder.path().join(NAME);
+        fs::write(&arm64, [elf(&[1], Architecture::Arm64), MARK.to_vec()].concat()).unwrap();
+        fs::write(&suffixed, &ours).unwrap();
+        assert_eq!(find(Some(arm64.into()), AMD64).unwrap().file, Some(suffixed));
         fs::write(&beside, elf(&[3], AMD64)).unwrap();
         assert!(matches!(find(None, AMD64), Err(GuestError::NotStatic(file)) if file == beside));
+    }
+
+    #[test]
+    fn a_named_program_for_other_guests_is_in_the_error() {
+        let named = Some(PathBuf::from("/opt/mine"));
+        let (architecture, places) =
+            (Architecture::Arm64, beside(Path::new("/opt/mine"), Architecture::Arm64));
+        let error = GuestError::NoProgram { architecture, places, unused: named };
+        assert_eq!(
+            error.to_string(),
+            "cannot find the program that runs in guests for arm64; /opt/mine, which TACTUS_GUEST \
+             names, is for amd64 and was not used; searched /opt/tactus-guest-arm64, /opt/tactus-guest"
+        );
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("/opt/tactus-guest-arm64"), "{hint}");
     }
 
     /// An ELF file with program headers of these types.
