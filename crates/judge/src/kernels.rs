@@ -292,6 +292,11 @@ fn tails_left_out(plan: &Plan, options: &GateOptions) -> Option<TooFewSeeds> {
     check_seeds(plan, &paths).is_ok().then_some(few)
 }
 
+/// Whether no turn of a run was measured, though no kernel failed one.
+pub const fn is_unmeasured(run: &Run) -> bool {
+    run.measurements.is_empty() && run.failures.is_empty()
+}
+
 /// Compares the kernels of a run with a plan by [`plan`]. If its seeds suffice for paths but not for
 /// tails, tails are left out.
 ///

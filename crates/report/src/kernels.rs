@@ -202,7 +202,9 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     if comparison.tails_left_out.is_none() && !rows(comparison).iter().any(is_tail) {
         rule.push_str(" Tails were not compared.");
     }
-    words.push(rule);
+    if !rows(comparison).is_empty() {
+        words.push(rule);
+    }
     words.extend(comparison.notes().iter().map(|note| format!("Note: {note}.")));
     words
 }
@@ -340,6 +342,10 @@ mod tests {
         gate.cells.remove(1);
         let text = kernel_gate_text(&gate, &options, &TableOptions::default());
         assert!(text.contains("Undecided: debian-cloud:slub_debug=FZP may be worse"), "{text}");
+        let mut nothing = gate.clone();
+        nothing.cells.remove(0);
+        let text = kernel_gate_text(&nothing, &options, &TableOptions::default());
+        assert!(text.contains("Undecided") && !text.contains("0 figures"), "{text}");
         gate.cells.pop();
         let text = kernel_gate_text(&gate, &options, &TableOptions::default());
         assert!(text.contains("Pass: debian-cloud:slub_debug=FZP is no worse"), "{text}");

@@ -62,6 +62,16 @@ fn verdict_of(comparison: &KernelComparison, cell: usize, figure: Figure) -> Ver
 }
 
 #[test]
+fn a_run_without_a_turn_is_not_measured() {
+    let mut found = run(6, "debian:slub_debug=FZP", |_, _| vec![3000]);
+    assert!(!is_unmeasured(&found));
+    found.measurements.clear();
+    assert!(is_unmeasured(&found));
+    let decision = judged(&found, &GateOptions::default()).1;
+    assert_eq!(decision, Decision::Undecided);
+}
+
+#[test]
 fn a_path_that_is_longer_in_every_seed_is_found() {
     // The kernel takes 100 instructions more in the second cell.
     let longer = |cell, _| vec![if cell == 3 { 3100 } else { 3000 }; 50];

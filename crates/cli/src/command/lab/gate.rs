@@ -270,12 +270,13 @@ fn judge(run: &Run, arguments: &LabGateArguments, places: &Places) -> CommandRes
         let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
         write!(stdout(), "{text}")
     })?;
-    // Neither says anything about the kernel, and a continued run is whole.
+    // None says anything about the kernel, and a continued run is whole.
     let again = arguments.again(&run.header.id, places);
     kernel_gate::require_host(run, &again)?;
     if arguments.bisect {
         kernel_gate::require_end(run, &again)?;
     }
+    kernel_gate::require_turn(run, &again)?;
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {
