@@ -11,11 +11,11 @@ use tactus_model::guest::Proof;
 use tactus_model::message::Message;
 use tactus_wire::Input;
 
-use crate::emulator::last_words;
+use crate::emulator::{complaints, console, last_words};
 use crate::monitor::Monitor;
 use crate::running::Slot;
 use crate::stage::{Stage, activity, stages};
-use crate::transcript::{Decoder, cut_short, decide, end_of, panic_of, prove};
+use crate::transcript::{Decoder, cut_short, decide, how_it_ended, panic_of, prove};
 use crate::turn::{GuestTurn, MachineEvent};
 
 /// How often consoles are searched for the panic of a kernel.
@@ -176,13 +176,10 @@ impl Collector {
 
     /// Fails the turn because a machine ended before its cell did.
     fn fail_ended(&mut self, number: usize, stage: Stage) {
-        let (who, console) = (self.name_of(number), self.console());
-        let end = end_of(&console).unwrap_or("(empty)");
-        let reason = format!(
-            "{who} ended before its cell did: {}; last line of its console: {end}",
-            stages(&[stage])
-        );
-        self.fail_with(reason, &console);
+        let who = self.name_of(number);
+        let end = how_it_ended(&self.texts(console), &self.texts(complaints), stage == Stage::Boot);
+        let reason = format!("{who} ended before its cell did: {}; {end}", stages(&[stage]));
+        self.fail(reason);
     }
 
     /// A machine in words; they have numbers if there are several.
@@ -275,14 +272,19 @@ impl Collector {
     }
 
     /// The consoles of the machines: of their boots, if these were saved, and of the time
-    /// after. Identical consoles appear once.
+    /// after, with what their emulators wrote. Identical consoles appear once.
     fn console(&self) -> String {
+        self.texts(last_words)
+    }
+
+    /// What `read` reads in the directory of each machine; identical texts appear once.
+    fn texts(&self, read: impl Fn(&Path) -> String) -> String {
         let booted = (0..self.stages.len()).filter_map(|number| {
             let machine = self.turn.saved.find(&self.turn.name(number))?;
-            machine.remains.as_ref().map(|machine| last_words(machine.directory()))
+            machine.remains.as_ref().map(|machine| read(machine.directory()))
         });
         let running = self.slots.iter().filter_map(|slot| slot.directory());
-        let running = running.map(|directory| last_words(&directory));
+        let running = running.map(|directory| read(&directory));
         let mut all: Vec<String> = Vec::new();
         for words in booted.chain(running) {
             if !all.contains(&words) {

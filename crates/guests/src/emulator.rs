@@ -157,26 +157,36 @@ pub(crate) const COMPLAINTS_FILE: &str = "emulator";
 /// The texts that a machine leaves: the emulator's standard error, and the console of the
 /// guest's kernel.
 pub fn last_words(directory: &Path) -> String {
-    [COMPLAINTS_FILE, CONSOLE_FILE]
-        .iter()
-        .filter_map(|file| fs::read(directory.join(file)).ok())
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .collect()
+    complaints(directory) + &console(directory)
+}
+
+/// The emulator's standard error.
+pub fn complaints(directory: &Path) -> String {
+    text_of(directory, COMPLAINTS_FILE)
+}
+
+/// The console of the guest's kernel.
+pub fn console(directory: &Path) -> String {
+    text_of(directory, CONSOLE_FILE)
+}
+
+/// The content of a file, which is empty if it does not exist.
+fn text_of(directory: &Path, file: &str) -> String {
+    let bytes = fs::read(directory.join(file)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The line of an emulator that ended in order because of a signal, such as SIGTERM.
 pub fn signal_line(directory: &Path) -> Option<String> {
     const SIGN: &str = "terminating on signal";
-    let complaints = fs::read(directory.join(COMPLAINTS_FILE)).ok()?;
-    let complaints = String::from_utf8_lossy(&complaints).into_owned();
+    let complaints = complaints(directory);
     let line = complaints.lines().find_map(|line| line.find(SIGN).and_then(|at| line.get(at..)));
     line.map(str::to_owned)
 }
 
 /// The last line of an emulator's standard error that names a failed assertion.
 pub fn assertion_line(directory: &Path) -> Option<String> {
-    let complaints = fs::read(directory.join(COMPLAINTS_FILE)).ok()?;
-    let complaints = String::from_utf8_lossy(&complaints).into_owned();
+    let complaints = complaints(directory);
     // QEMU's own are written by assert(3) or by GLib, which uses lower case.
     let is_one = |line: &&str| line.to_ascii_lowercase().contains("assertion");
     complaints.lines().rfind(is_one).map(|line| line.trim().to_owned())

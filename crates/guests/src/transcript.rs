@@ -194,9 +194,20 @@ fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
     lines.or_else(|| (one.len() != other.len()).then_some(shorter)).map(|line| line + 1)
 }
 
-/// The line of a console that shows the end of its kernel: a panic, else the last line.
-pub fn end_of(console: &str) -> Option<&str> {
-    panic_of(console).or_else(|| lines(console).next_back())
+/// How a kernel ended, by its console and what its emulator wrote: by a panic, else the last line.
+/// `is_in_boot` says that it had not booted.
+pub fn how_it_ended(console: &str, complaints: &str, is_in_boot: bool) -> String {
+    if let Some(line) = panic_of(console).or_else(|| lines(console).next_back()) {
+        return format!("last line of its console: {line}");
+    }
+    // The emulator warns at every start that it lacks features of a CPU.
+    if let Some(line) = lines(complaints).rfind(|line| !line.contains("warning: ")) {
+        return format!("its console is empty, and the emulator says: {line}");
+    }
+    match is_in_boot {
+        true => "the kernel printed nothing; its file may be damaged or truncated".to_owned(),
+        false => "last line of its console: (empty)".to_owned(),
+    }
 }
 
 /// The line of a console that shows a panic.
@@ -257,6 +268,22 @@ mod tests {
         }
         assert!(decoder.is_over());
         assert!(decoder.decode("{\"message\":\"opened\"}").is_none());
+    }
+
+    #[test]
+    fn warnings_of_the_emulator_are_not_the_console_of_a_guest() {
+        let warning =
+            "qemu-system-x86_64: warning: TCG doesn't support requested feature: invtsc\n";
+        let nothing = "the kernel printed nothing; its file may be damaged or truncated";
+        assert_eq!(how_it_ended("\n", warning, true), nothing);
+        assert_eq!(how_it_ended("", "", false), "last line of its console: (empty)");
+        let error = format!("qemu: could not load kernel\n{warning}");
+        let said = "its console is empty, and the emulator says: qemu: could not load kernel";
+        assert_eq!(how_it_ended("", &error, true), said);
+        let console = "a\nKernel panic - not syncing\nb\n";
+        let panic = "last line of its console: Kernel panic - not syncing";
+        assert_eq!(how_it_ended(console, &error, true), panic);
+        assert_eq!(how_it_ended("a\nb\n", warning, false), "last line of its console: b");
     }
 
     #[test]
@@ -336,13 +363,5 @@ mod tests {
         assert_eq!(decide(["a\nc", "a\nb", "a\nb"]), Ok((1, outvoted)));
         assert_eq!(decide(["a\nb", "a\nc", "a\nd"]), Err(2));
         assert_eq!(decide(["a\nb", "a\nc", "a\nb\nc"]), Err(2));
-    }
-
-    #[test]
-    fn a_panic_is_the_end_of_a_console() {
-        let console = "[ 1.0] ok\n[ 2.0] Kernel panic - not syncing: VFS\n[ 2.1] CPU: 0\n";
-        assert_eq!(end_of(console), Some("[ 2.0] Kernel panic - not syncing: VFS"));
-        assert_eq!(end_of("[ 1.0] ok\n\n"), Some("[ 1.0] ok"));
-        assert_eq!(end_of(""), None);
     }
 }
