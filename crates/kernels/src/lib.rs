@@ -103,6 +103,9 @@ pub enum KernelError {
         /// A list of the releases that are installed.
         there: String,
     },
+    /// There is no such file.
+    #[error("there is no kernel file {}", .0.display())]
+    NoFile(PathBuf),
     /// The file is not a kernel.
     #[error(
         "{} is not a kernel: it has the header of neither an x86 bzImage nor an arm64 Image",
@@ -144,7 +147,11 @@ impl KernelError {
                     .to_owned(),
             ),
             Self::Build(error) => error.hint(),
-            Self::NotAKernel(_) | Self::NotFetched(..) | Self::Empty(_) | Self::File(_) => None,
+            Self::NoFile(_)
+            | Self::NotAKernel(_)
+            | Self::NotFetched(..)
+            | Self::Empty(_)
+            | Self::File(_) => None,
         }
     }
 }
@@ -387,7 +394,10 @@ fn image_in(path: &Path) -> Result<Vec<u8>, KernelError> {
             io::Error::other(format!("it is larger than any kernel ({} MiB)", IMAGE_MAX >> 20))
         })
     };
-    read().map_err(|error| failed(path, error).into())
+    read().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => KernelError::NoFile(path.to_owned()),
+        _ => failed(path, error).into(),
+    })
 }
 
 /// Reads a kernel's file, and its configuration if `config` exists.
@@ -440,7 +450,11 @@ mod tests {
         let kernels = Kernels::new("/no/boot", "/no/cache");
         let error = kernels.find(&KernelSource::File(path)).unwrap_err();
         assert!(error.to_string().contains("is not a kernel"), "{error}");
-        for (path, reason) in [("/dev/zero", "a pipe or a device"), ("/dev", "Is a directory")] {
+        for (path, reason) in [
+            ("/dev/zero", "a pipe or a device"),
+            ("/dev", "Is a directory"),
+            ("/dev/nosuch", "there is no kernel file /dev/nosuch"),
+        ] {
             let source = KernelSource::File(path.to_owned());
             let error = kernels.find(&source).unwrap_err().to_string();
             assert!(error.contains(path) && error.contains(reason), "{error}");

@@ -145,6 +145,11 @@ pub enum NotAKernel {
         "`{0}` is not a version; write it as in the package's name or in `uname -r`, e.g. 6.1.0-56"
     )]
     Version(String),
+    /// A colon has no parameters after it.
+    #[error(
+        "nothing follows the colon of `{0}:`; write parameters after it, e.g. {0}:preempt=none,threadirqs, or leave it out"
+    )]
+    NoParameter(String),
     /// The text is not a parameter, or the lab sets the parameter.
     #[error(
         "`{0}` cannot be added to a guest's command line; write parameters after a colon, e.g. :preempt=none,threadirqs"
@@ -182,6 +187,7 @@ impl FromStr for GuestKernel {
     fn from_str(text: &str) -> Result<Self, NotAKernel> {
         let (source, parameters) = match text.split_once(':') {
             None => (text, Vec::new()),
+            Some((source, "")) => return Err(NotAKernel::NoParameter(source.to_owned())),
             Some((source, parameters)) => {
                 let read: Result<Vec<_>, _> = parameters.split(',').map(parameter).collect();
                 (source, read?)
@@ -313,7 +319,8 @@ mod tests {
         check_refused("bult+hz=100", "did you mean `built`?");
         check_refused("built+hz=20", "did you mean `100`?");
         check_refused("debian:console=ttyS0", "cannot be added");
-        check_refused("debian:", "cannot be added");
+        check_refused("debian:", "nothing follows the colon of `debian:`");
+        check_refused("debian:nosmt,", "cannot be added");
         check_refused("debian:a b", "cannot be added");
         check_refused("debian:--", "cannot be added");
     }

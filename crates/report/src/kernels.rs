@@ -177,7 +177,13 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
         Decision::Passes => {
             format!("Pass: {kernel} is no worse than {baseline} in any figure compared.")
         }
-        Decision::Refused => format!("Fail: {kernel} differs from {baseline}."),
+        Decision::Refused => {
+            let all = format::counted(rows(comparison).len() as u64, "figure");
+            match greater.len() {
+                0 => format!("Fail: {kernel} differs from {baseline} in {} of {all}.", less.len()),
+                worse => format!("Fail: {kernel} is worse than {baseline} in {worse} of {all}."),
+            }
+        }
         Decision::Undecided => {
             format!(
                 "Undecided: {kernel} may be worse than {baseline} in the cells that were not compared."
@@ -306,12 +312,23 @@ mod tests {
             "GREATER, p = 0.002",
             "no difference found, p = 0.610",
             "pagefault: not compared: the guest ended before its cell did",
-            "Fail: debian-cloud:slub_debug=FZP differs from debian-cloud.",
+            "Fail: debian-cloud:slub_debug=FZP is worse than debian-cloud in 2 of 5 figures.",
             "Greater: operation of the load under syscall (+22.0\u{202f}%); p99 under syscall (+179.3\u{202f}%).",
             "Less: interrupts under idle (−66.7\u{202f}%).",
         ] {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }
+    }
+
+    #[test]
+    fn a_figure_that_became_less_is_not_worse() {
+        let mut gate = comparison();
+        gate.cells.truncate(1);
+        let options = GateOptions { refuse_any_difference: true, ..GateOptions::default() };
+        let text = kernel_gate_text(&gate, &options, &TableOptions::of_width(140));
+        let expected =
+            "Fail: debian-cloud:slub_debug=FZP differs from debian-cloud in 1 of 3 figures.";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -39,7 +39,12 @@ pub(super) struct Repository {
 impl Repository {
     pub(super) fn open(directory: &Path) -> Result<Self> {
         let repository = Self { directory: directory.to_owned() };
-        let top = repository.git(["rev-parse", "--show-toplevel"])?;
+        let output = repository.run(["rev-parse", "--show-toplevel"])?;
+        if !output.status.success() {
+            let why = repository.message(&output);
+            return Err(Error::usage(why).with_hint("--tree names a directory in a git repository"));
+        }
+        let top = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(Self { directory: PathBuf::from(top.trim()) })
     }
 
@@ -99,15 +104,18 @@ impl Repository {
     /// The output of git.
     fn git(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<String> {
         let output = self.run(arguments)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() {
-            return Ok(text(&output.stdout));
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let messages = text(&output.stderr);
+        Err(Error::new(ErrorKind::Unavailable, self.message(&output)))
+    }
+
+    /// The reason why git failed.
+    fn message(&self, output: &Output) -> String {
+        let messages = String::from_utf8_lossy(&output.stderr);
         let message = messages.lines().rfind(|line| !line.trim().is_empty());
         let message = message.unwrap_or("no error message").trim_start_matches("fatal: ");
-        let text = format!("git in {}: {message}", self.directory.display());
-        Err(Error::new(ErrorKind::Unavailable, text))
+        format!("git in {}: {message}", self.directory.display())
     }
 
     fn run(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Output> {
@@ -208,6 +216,15 @@ fn steps(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_without_a_repository_is_wrong_usage() {
+        for directory in ["/proc", "/nosuch"] {
+            let error = Repository::open(Path::new(directory)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+            assert!(error.to_string().starts_with(&format!("git in {directory}: ")), "{error}");
+        }
+    }
 
     #[test]
     fn the_end_of_a_search_is_read_from_the_output_of_git() {

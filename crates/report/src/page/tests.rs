@@ -185,7 +185,7 @@ fn the_page_of_a_gate_begins_with_its_verdict() {
         }
     }
     let worse = page_of(&run);
-    assert!(worse.contains("Fail: debian:preempt=none differs from debian."), "the decision");
+    assert!(worse.contains("Fail: debian:preempt=none is worse than debian in "), "the decision");
     assert!(worse.contains("</h1>\n<p class=\"outcome\"><strong>Fail: "), "first of all");
     assert!(worse.contains("GREATER, p"));
     assert!(!page_of(&fixture::quick()).contains("no worse than"), "not a gate");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -16,6 +16,7 @@ use tactus_judge::kernels::{Allowance, GateOptions};
 use tactus_kernels::Recipe;
 use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::format::counted;
 use tactus_model::guest::GuestTime;
 use tactus_model::time::Nanos;
 use tactus_report::format;
@@ -152,6 +153,13 @@ pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandRes
 impl LabBisectArguments {
     fn trial_settings(&self) -> CommandResult<GateTrialSettings> {
         let recipe = match (&self.build, &self.built_image) {
+            (Some(_), Some(image)) if !is_inside(image) => {
+                return Err(CommandError::usage(format!(
+                    "`--built-image {}`: name the image by its path inside the tree, e.g. \
+                     arch/x86/boot/bzImage",
+                    image.display()
+                )));
+            }
             (Some(command), Some(image)) => {
                 Recipe::Command { command: command.clone(), image: image.clone() }
             }
@@ -187,6 +195,13 @@ impl LabBisectArguments {
     }
 }
 
+/// Whether a path names something inside the directory that it is relative to.
+fn is_inside(path: &Path) -> bool {
+    let mut parts = path.components().peekable();
+    parts.peek().is_some()
+        && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
 fn span(seconds: u64) -> String {
     format::span(Nanos::from_secs(seconds))
 }
@@ -194,10 +209,12 @@ fn span(seconds: u64) -> String {
 fn text(event: &BisectEvent<'_>) -> String {
     match event {
         BisectEvent::Begun { commits, known: 0, directory } => {
-            format!("bisecting {commits} commits in {}", directory.display())
+            let commits = counted(*commits, "commit");
+            format!("bisecting {commits} in {}", directory.display())
         }
         BisectEvent::Begun { commits, known, directory } => format!(
-            "continuing to bisect {commits} commits in {}; verdicts known: {known}",
+            "continuing to bisect {} in {}; verdicts known: {known}",
+            counted(*commits, "commit"),
             directory.display()
         ),
         BisectEvent::Trying { commit, number, of, seconds_left } => {
@@ -245,8 +262,8 @@ fn conclude(
     let count = |verdict| bisected.trials.iter().filter(|trial| trial.verdict == verdict).count();
     writeln!(
         out,
-        "{} commits tried in {}: {} good, {} bad, {} skipped",
-        bisected.trials.len(),
+        "{} tried in {}: {} good, {} bad, {} skipped",
+        counted(bisected.trials.len() as u64, "commit"),
         span(bisected.trials.iter().map(|trial| trial.seconds).sum()),
         count(Verdict::Good),
         count(Verdict::Bad),
@@ -272,4 +289,26 @@ fn conclude(
     writeln!(out)?;
     write!(out, "{text}")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_built_image_is_inside_the_tree() {
+        for inside in ["bzImage", "./arch/x86/boot/bzImage"] {
+            assert!(is_inside(Path::new(inside)), "{inside}");
+        }
+        for outside in ["", "../x", "a/../../x", "/boot/vmlinuz"] {
+            assert!(!is_inside(Path::new(outside)), "{outside}");
+        }
+    }
+
+    #[test]
+    fn one_commit_is_not_several() {
+        let directory = Path::new("/bisections/a");
+        let begun = BisectEvent::Begun { commits: 1, known: 0, directory };
+        assert_eq!(text(&begun), "bisecting 1 commit in /bisections/a");
+    }
 }
