@@ -259,7 +259,7 @@ mod tests {
         fs::rename(&arm64, &built).unwrap();
         assert_eq!(find(Some(built.into()), AMD64).unwrap().file, Some(cargo));
         let suffixed = folder.path().join("tactus-guest-amd64");
-        let arm64 = release.with_file_name("tactus-guest");
+        let arm64 = folder.path().join(NAME);
         fs::write(&arm64, [elf(&[1], Architecture::Arm64), MARK.to_vec()].concat()).unwrap();
         fs::write(&suffixed, &ours).unwrap();
         assert_eq!(find(Some(arm64.into()), AMD64).unwrap().file, Some(suffixed));

@@ -397,7 +397,7 @@ fn needs_slurm_runs_of_nodes_are_kept_if_the_store_is_full_and_others_finish_wit
     cluster.lose("n2");
     assert_eq!(running.end(), Some(5), "{}\n{}", running.said(), cluster.logs());
     for said in
-        ["node n2 cannot run its task: its state is down", "without a run: 1 of 3", "--nodes n2"]
+        ["node n2 cannot run its task: its state is down", "1 of 3 nodes gave no run", "--nodes n2"]
     {
         assert!(running.says(said), "{said}: {}", running.said());
     }

@@ -175,7 +175,8 @@ fn a_gate_may_have_another_probe_than_its_experiment() {
 #[test]
 fn a_gate_keeps_its_exit_code_without_a_reader() {
     let tactus = Tactus::new();
-    let run = gate_without_results(&tactus, &[]);
+    let (kernel, by_host) = (1, true);
+    let run = gate_without_results(&tactus, &[(kernel, !by_host)]);
     for more in [&[][..], &["--json"]] {
         let gate = [&["lab", "gate", "--run", &run], more].concat();
         tactus.fail(1, &gate);
@@ -195,13 +196,15 @@ fn a_gate_that_is_judged_again_skips_a_commit_only_for_a_failure_of_its_kernel()
         (&[(baseline, !by_host)], 1, 128),
         (&[(kernel, by_host)], 5, 128),
         (&[(baseline, !by_host), (kernel, by_host)], 5, 128),
-        (&[], 1, 130),
+        (&[], 5, 130),
     ];
     for (failures, alone, bisecting) in cases {
         let run = gate_without_results(&tactus, failures);
         let gate = ["lab", "gate", "--run", &run];
         let error = tactus.fail(alone, &gate);
-        assert_eq!(error.contains("the host failed a turn: planted"), alone == 5, "{error}");
+        let is_by_host = failures.iter().any(|(_, by_host)| *by_host);
+        assert_eq!(error.contains("the host failed a turn: planted"), is_by_host, "{error}");
+        assert_eq!(error.contains("nothing was measured"), failures.is_empty(), "{error}");
         let error = tactus.fail(bisecting, &[&gate[..], &["--bisect"]].concat());
         let continued = "tactus measure --continue gate-planted --no-page && tactus lab gate --run \
                          gate-planted --bisect";

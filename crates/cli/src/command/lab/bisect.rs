@@ -1,6 +1,5 @@
 //! `tactus lab bisect`: the first commit of a kernel's tree that is worse.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -20,6 +19,7 @@ use tactus_model::format::counted;
 use tactus_model::guest::GuestTime;
 use tactus_model::time::Nanos;
 use tactus_report::format;
+use tactus_sys::regular_file;
 
 use crate::error::{CommandError, CommandResult};
 use crate::guest_options::speed;
@@ -99,6 +99,9 @@ pub(crate) struct LabBisectArguments {
     quietness: Quietness,
 }
 
+/// The most of a kernel's configuration that is read, in bytes; one has about 300 kB.
+const CONFIGURATION_MAX: usize = 16 << 20;
+
 /// The result, for `--json`.
 #[derive(Serialize)]
 struct BisectOutcome<'a> {
@@ -165,7 +168,7 @@ impl LabBisectArguments {
             }
             _ => {
                 let read = |file: &PathBuf| {
-                    fs::read(file).map_err(|error| {
+                    regular_file::read(file, CONFIGURATION_MAX).map_err(|error| {
                         CommandError::usage(format!("cannot read {}: {error}", file.display()))
                     })
                 };
