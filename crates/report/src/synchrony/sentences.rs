@@ -15,7 +15,7 @@ pub(super) const SIGN: &str = "Sound − picture is positive if the sound comes 
 pub(super) const MEANINGS: [&str; 3] = [
     SIGN,
     "By ITU-R BT.1359, viewers detect sound that is more than 45 ms early or 125 ms late, and do not accept it beyond 90 ms early or 185 ms late.",
-    "Drift is the slope of sound − picture, the median of the slopes between all pairs. Slip is how much longer than in the clip the time from the first marks to the last was, of picture or sound, whichever is worse.",
+    "Drift is the slope of sound − picture, the median of the slopes between all pairs. Slip is how much longer than in the clip the time from the first marks to the last was, of picture or sound, whichever is worse; it is of the time between the medians of these marks, up to five at each end.",
 ];
 
 /// What the observers do.
@@ -114,9 +114,15 @@ fn figures(pooled: &Pooled) -> String {
             format!("dropped {share} of the frames")
         }
     });
-    let slip = pooled.slip.map(|slip| format!("slipped by {slip}"));
+    let slip = slip(pooled).map(|slip| format!("slipped by {slip}"));
     let parts: Vec<String> = [Some(offset), frames, slip].into_iter().flatten().collect();
     listed(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The slip, and over which time of the clip.
+fn slip(pooled: &Pooled) -> Option<String> {
+    let over = pooled.slip_over.map(|over| format!(" over {}", format::span(over)));
+    Some(format!("{}{}", pooled.slip?, over.unwrap_or_default()))
 }
 
 /// A sentence about a recording of a room.
@@ -139,8 +145,9 @@ pub(super) fn room(pooled: &Pooled) -> String {
             )
         }
     };
+    let slip = slip(pooled).map(|slip| format!(" The slip is {slip}.")).unwrap_or_default();
     format!(
-        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed} (ITU-R BT.1359).",
+        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed} (ITU-R BT.1359).{slip}",
         format::latency(offset.median.magnitude()),
         format::counted(offset.count as u64, "pair"),
         offset.worst
