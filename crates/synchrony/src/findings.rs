@@ -104,7 +104,8 @@ pub struct Findings {
     pub rating: Rating,
     /// By how much sound − picture grows in a minute.
     pub drift_per_minute: Option<SignedNanos>,
-    /// How far the playback fell behind wall time.
+    /// How far the playback fell behind wall time. Marks of the sound are those of their flashes, or
+    /// without any that is known, those of their pitches.
     pub slip: Option<Slip>,
     /// What became of the frames; `None` if no number was read.
     pub frames: Option<Frames>,
@@ -146,7 +147,10 @@ impl Findings {
         deaf: &[Span],
         origin: Moment,
     ) -> Self {
-        let mut unused = Heard::of(tones);
+        let marks = marks(tones);
+        // By their own pitches, if no flash says which mark it is.
+        let own: Vec<_> = marks.iter().copied().zip(tones.iter().map(|tone| tone.at)).collect();
+        let mut unused = Heard::of(tones, marks);
         let mut found = Self::default();
         let mut sounds = Vec::new();
         for flash in flashes {
@@ -172,7 +176,8 @@ impl Findings {
         found.rating = Rating::of(offsets());
         found.drift_per_minute = drift(&found.pairs);
         let seen: Vec<_> = flashes.iter().map(|flash| (flash.mark, flash.when.middle())).collect();
-        found.slip = slip(&seen, &sounds);
+        let is_numbered = sounds.iter().any(|(mark, _)| mark.is_some());
+        found.slip = slip(&seen, if is_numbered { &sounds } else { &own });
         found
     }
 }
@@ -226,9 +231,10 @@ struct Heard {
 }
 
 impl Heard {
-    fn of(tones: &[Tone]) -> Self {
+    /// Tones with the mark of each.
+    fn of(tones: &[Tone], marks: Vec<Option<u16>>) -> Self {
         let mut heard = Self {
-            marks: marks(tones),
+            marks,
             all: tones.iter().enumerate().map(|(place, tone)| (tone.at, place)).collect(),
             unknown: BTreeSet::new(),
             of_mark: BTreeMap::new(),

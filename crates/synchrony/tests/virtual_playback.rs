@@ -175,6 +175,22 @@ fn a_missing_half_leaves_the_other() {
     let findings = Findings::of(&player.clip, &heard);
     assert_eq!((findings.offset, findings.frames), (None, None));
     assert_eq!(findings.unpaired.tones, 9);
+    let slip = findings.slip.unwrap();
+    assert_eq!((slip.picture, slip.sound_over), (None, Some(Nanos::from_secs(6))));
+}
+
+#[test]
+fn a_window_that_shows_no_numbers_leaves_the_slip_of_the_sound() {
+    let player = Player { slow: 1000.0, ..Player::of(clip(25, 40)) };
+    let mut picture = player.picture();
+    picture.changes.iter_mut().for_each(|change| change.number = None);
+    let sound = Some(player.sound());
+    let observed = Observed { origin: ORIGIN, picture: Some(picture), sound };
+    let findings = Findings::of(&player.clip, &observed);
+    assert_eq!((findings.pairs.len(), &findings.frames), (39, &None));
+    let slip = findings.slip.unwrap();
+    assert_eq!((slip.picture, slip.sound_over), (None, Some(Nanos::from_secs(34))));
+    assert!((slip.sound.unwrap().as_nanos() - 34_000_000).abs() < 300_000, "{slip:?}");
 }
 
 #[test]
