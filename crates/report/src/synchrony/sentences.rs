@@ -135,11 +135,15 @@ pub(super) fn room(pooled: &Pooled) -> String {
         _ => "before",
     };
     let noticed = match pooled.rating {
-        Rating { detectable: 0, .. } => "No viewer notices that".to_owned(),
+        // The recommendation counts early sound as positive.
+        Rating { detectable: 0, .. } => {
+            "That is within the detection thresholds of ITU-R BT.1359: from 45 ms early to 125 ms late (+45 and −125 ms by its sign)"
+                .to_owned()
+        }
         Rating { detectable, unacceptable } => {
             let of = offset.count as u64;
             format!(
-                "Viewers detect {} of the offsets, and do not accept {}",
+                "Viewers detect {} of the offsets, and do not accept {} (ITU-R BT.1359)",
                 format::share(detectable as u64, of),
                 format::share(unacceptable as u64, of)
             )
@@ -147,7 +151,7 @@ pub(super) fn room(pooled: &Pooled) -> String {
     };
     let slip = slip(pooled).map(|slip| format!(" The slip is {slip}.")).unwrap_or_default();
     format!(
-        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed} (ITU-R BT.1359).{slip}",
+        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed}.{slip}",
         format::latency(offset.median.magnitude()),
         format::counted(offset.count as u64, "pair"),
         offset.worst
