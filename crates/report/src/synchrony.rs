@@ -2,6 +2,7 @@
 
 mod drawings;
 mod sentences;
+mod uncertain;
 
 use askama::Template;
 use tactus_synchrony::findings::BlindTime;

@@ -6,6 +6,7 @@ use tactus_synchrony::judgement::Row;
 use tactus_synchrony::thresholds::Rating;
 use tactus_synchrony::{Clip, Judgement, Pooled, SignedNanos};
 
+use super::uncertain;
 use crate::format;
 
 /// The sign of offsets, stated once.
@@ -69,11 +70,13 @@ fn headline(judgement: &Judgement, rows: &[Row]) -> Option<String> {
     let of =
         if plan.has_shifts() { "sound − picture less the shift" } else { "sound − picture" };
     let at_worst = if plan.clips.len() > 1 { " at worst" } else { "" };
-    let text = match judged.len() {
-        1 => format!("{name}: {of} is {median}{at_worst} (median{beside})."),
-        _ => format!("{name} is closest: its {of} is {median}{at_worst} (median{beside})."),
-    };
-    Some(text)
+    if judged.len() == 1 {
+        return Some(format!("{name}: {of} is {median}{at_worst} (median{beside})."));
+    }
+    Some(match uncertain::no_closest(judgement, rows) {
+        Some(reason) => format!("Which player is closest is not known: {reason}."),
+        None => format!("{name} is closest: its {of} is {median}{at_worst} (median{beside})."),
+    })
 }
 
 fn clips(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
@@ -191,6 +194,9 @@ pub(super) fn notes(judgement: &Judgement) -> Vec<String> {
         }
     }
     for note in unlike_planned(judgement) {
+        add(note);
+    }
+    for note in uncertain::busy(judgement).into_iter().chain(uncertain::medians(judgement)) {
         add(note);
     }
     for failed in &judgement.failed {
