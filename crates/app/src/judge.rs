@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tactus_model::load::Load;
 use tactus_model::reserve::Capacity;
 use tactus_model::time::Nanos;
-use tactus_observer::{Event, MakeError, Player, PlayerName, make};
+use tactus_observer::{Event, MakeError, PLACE, Player, PlayerName, make};
 use tactus_synchrony::judgement::{Judgement, NamedPlayer, Plan};
 use tactus_synchrony::{Clip, Findings, wave};
 use tactus_sys::owned_directory::OwnedDirectory;
@@ -23,6 +23,9 @@ const DIRECTORY: &str = "tactus-clips-";
 
 /// The most loads of a judgement: each takes as many turns as playing without any.
 const LOADS_MOST: usize = 16;
+
+/// The most characters of a command as the name of a player.
+const LABEL_MOST: usize = 40;
 
 /// What is to be judged.
 #[derive(Clone, Debug)]
@@ -180,9 +183,27 @@ fn installed(players: Vec<Player>) -> Result<Named> {
             }
             Player::Command(_) => String::new(),
         };
-        named.push(NamedPlayer { name: player.name(), version, reserve: None });
+        let name = label(player, &named);
+        named.push(NamedPlayer { name, version, reserve: None });
     }
     Ok((players, named))
+}
+
+/// The name of a player; that of a command has its arguments too if a player before it has the name.
+fn label(player: &Player, before: &[NamedPlayer]) -> String {
+    let is_taken = |name: &str| before.iter().any(|other| other.name == name);
+    let name = player.name();
+    let Player::Command(words) = player else { return name };
+    if !is_taken(&name) {
+        return name;
+    }
+    let arguments = words.iter().skip(1).filter(|word| *word != PLACE);
+    let long = arguments.fold(name.clone(), |name, word| format!("{name} {word}"));
+    let short = match long.chars().count() {
+        0..=LABEL_MOST => long,
+        _ => long.chars().take(LABEL_MOST - 1).chain(['…']).collect(),
+    };
+    if is_taken(&short) { format!("{name} (command)") } else { short }
 }
 
 /// Whether the program of a command exists, by its path or in `PATH`.
@@ -230,4 +251,24 @@ pub fn room(path: &Path) -> Result<Findings> {
     let file = files::open(path).map_err(|error| wrong(Error::usage(error)))?;
     let recording = wave::read(BufReader::new(file)).map_err(|error| wrong(Error::usage(error)))?;
     recording.findings().map_err(|error| wrong(Error::usage(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_with_the_name_of_another_player_has_its_arguments() {
+        let mpv = NamedPlayer { name: "mpv".to_owned(), version: String::new(), reserve: None };
+        let command = |text: &str| {
+            let words = text.split(' ').map(str::to_owned).collect();
+            label(&Player::Command(words), std::slice::from_ref(&mpv))
+        };
+        assert_eq!(command("vlc --play-and-exit {}"), "vlc");
+        assert_eq!(command("/usr/bin/mpv --audio-delay=0.1 {}"), "mpv --audio-delay=0.1");
+        assert_eq!(command("mpv {}"), "mpv (command)");
+        let long = command("mpv --audio-delay=0.1 --geometry=100%x100% --no-border {}");
+        assert_eq!(long, "mpv --audio-delay=0.1 --geometry=100%x1…");
+        assert_eq!(long.chars().count(), LABEL_MOST);
+    }
 }

@@ -28,5 +28,5 @@ pub mod turn;
 
 pub use judging::{Event, Interrupted, judge};
 pub use maker::{MakeError, make};
-pub use player::{NotAPlayer, Player, PlayerName};
+pub use player::{NotAPlayer, PLACE, Player, PlayerName};
 pub use turn::observer_main;

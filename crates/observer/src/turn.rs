@@ -224,7 +224,7 @@ fn halves(findings: &Findings) -> Vec<String> {
         notes.push("it drew nothing that the photodiode recognises".to_owned());
     } else if frames.is_none() {
         notes.push(
-            "the numbers of its frames cannot be read: its window does not cover the screen, so frames are not counted"
+            "the numbers of its frames cannot be read: its window does not cover the screen, so frames are not counted (e.g. `mpv --geometry=100%x100% --no-border` covers it)"
                 .to_owned(),
         );
     }

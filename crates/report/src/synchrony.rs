@@ -2,6 +2,7 @@
 
 mod drawings;
 mod sentences;
+mod uncertain;
 
 use askama::Template;
 use tactus_synchrony::findings::BlindTime;
@@ -34,7 +35,7 @@ pub fn synchrony_page(judgement: &Judgement) -> Result<String, ReportError> {
     let page = Page {
         title: sentences::title(judgement),
         findings: sentences::findings(judgement, &rows),
-        table: Table::of(columns(judgement, &rows)),
+        tables: tables(columns(judgement, &rows)),
         sections: drawings::sections(judgement),
         notes: sentences::notes(judgement),
         meanings: sentences::MEANINGS.iter().chain(&sentences::OBSERVERS).copied().collect(),
@@ -58,7 +59,7 @@ pub fn room_page(findings: &Findings) -> Result<String, ReportError> {
     let page = Page {
         title: "Sound and picture in a room".to_owned(),
         findings: vec![sentences::room(&pooled)],
-        table: Table::of(room_columns(&pooled)),
+        tables: tables(room_columns(&pooled)),
         sections: vec![drawings::room(findings)],
         notes: Vec::new(),
         meanings: sentences::MEANINGS.to_vec(),
@@ -72,7 +73,7 @@ pub fn room_page(findings: &Findings) -> Result<String, ReportError> {
 struct Page {
     title: String,
     findings: Vec<String>,
-    table: Table,
+    tables: Vec<Table>,
     sections: Vec<Section>,
     notes: Vec<String>,
     meanings: Vec<&'static str>,
@@ -94,6 +95,22 @@ fn text(
     text.push_str(&wrapped(sentences::SIGN, "", width));
     notes.iter().for_each(|one| text.push_str(&hanging("note: ", one, "  ", width)));
     text
+}
+
+/// The first column of the second table of a page.
+const SECOND: &str = "unpaired";
+
+/// The columns in two tables, since a page has no room for all side by side: what the player did, and how
+/// it was observed on which machine. Both begin with what names a row.
+fn tables(columns: Vec<Column>) -> Vec<Table> {
+    let place = |head: &str| columns.iter().position(|column| column.head == head);
+    let (Some(names), Some(second)) = (place("pairs"), place(SECOND)) else {
+        return vec![Table::of(columns)];
+    };
+    let mut first = columns;
+    let mut rest = first.split_off(second);
+    rest.splice(..0, first[..names].iter().cloned());
+    vec![Table::of(first), Table::of(rest)]
 }
 
 fn columns(judgement: &Judgement, rows: &[Row]) -> Vec<Column> {

@@ -29,22 +29,26 @@ pub struct Pair {
 }
 
 /// How far a playback fell behind wall time: positive if it is late. The median lag of the last marks
-/// less that of the first ones, so one late flash is no slip.
+/// less that of the first ones, so one late flash is no slip. It is not scaled to the time between the
+/// first mark and the last one: a player that stops once slips by that stop, however long the clip is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slip {
     /// Of the picture.
     pub picture: Option<SignedNanos>,
+    /// Over which time of the clip that is: between the medians of its first and of its last marks.
+    pub picture_over: Option<Nanos>,
     /// Of the sound.
     pub sound: Option<SignedNanos>,
-    /// Over which time of the clip: between the middle ones of the first and the last marks.
-    pub over: Nanos,
+    /// Over which time of the clip that is: between the medians of its first and of its last marks.
+    pub sound_over: Option<Nanos>,
 }
 
 impl Slip {
-    /// The one further from zero.
-    pub fn worst(&self) -> Option<SignedNanos> {
-        let both = self.picture.into_iter().chain(self.sound);
-        both.max_by_key(|slip| slip.magnitude())
+    /// The one further from zero, and over which time of the clip.
+    pub fn worst(&self) -> Option<(SignedNanos, Nanos)> {
+        let (picture, sound) =
+            (self.picture.zip(self.picture_over), self.sound.zip(self.sound_over));
+        picture.into_iter().chain(sound).max_by_key(|(slip, _)| slip.magnitude())
     }
 }
 
@@ -100,7 +104,8 @@ pub struct Findings {
     pub rating: Rating,
     /// By how much sound − picture grows in a minute.
     pub drift_per_minute: Option<SignedNanos>,
-    /// How far the playback fell behind wall time.
+    /// How far the playback fell behind wall time. Marks of the sound are those of their flashes, or
+    /// without any that is known, those of their pitches.
     pub slip: Option<Slip>,
     /// What became of the frames; `None` if no number was read.
     pub frames: Option<Frames>,
@@ -142,7 +147,10 @@ impl Findings {
         deaf: &[Span],
         origin: Moment,
     ) -> Self {
-        let mut unused = Heard::of(tones);
+        let marks = marks(tones);
+        // By their own pitches, if no flash says which mark it is.
+        let own: Vec<_> = marks.iter().copied().zip(tones.iter().map(|tone| tone.at)).collect();
+        let mut unused = Heard::of(tones, marks);
         let mut found = Self::default();
         let mut sounds = Vec::new();
         for flash in flashes {
@@ -168,7 +176,8 @@ impl Findings {
         found.rating = Rating::of(offsets());
         found.drift_per_minute = drift(&found.pairs);
         let seen: Vec<_> = flashes.iter().map(|flash| (flash.mark, flash.when.middle())).collect();
-        found.slip = slip(&seen, &sounds);
+        let is_numbered = sounds.iter().any(|(mark, _)| mark.is_some());
+        found.slip = slip(&seen, if is_numbered { &sounds } else { &own });
         found
     }
 }
@@ -222,9 +231,10 @@ struct Heard {
 }
 
 impl Heard {
-    fn of(tones: &[Tone]) -> Self {
+    /// Tones with the mark of each.
+    fn of(tones: &[Tone], marks: Vec<Option<u16>>) -> Self {
         let mut heard = Self {
-            marks: marks(tones),
+            marks,
             all: tones.iter().enumerate().map(|(place, tone)| (tone.at, place)).collect(),
             unknown: BTreeSet::new(),
             of_mark: BTreeMap::new(),
@@ -319,9 +329,10 @@ const SLIP_MARKS_MOST: usize = 5;
 
 /// How much longer the time from the first marks to the last ones was than in the clip.
 fn slip(seen: &[(Option<u16>, Moment)], heard: &[(Option<u16>, Moment)]) -> Option<Slip> {
-    let (picture, sound) = (slip_of(seen), slip_of(heard));
-    let over = picture.or(sound)?.1;
-    Some(Slip { picture: picture.map(|(slip, _)| slip), sound: sound.map(|(slip, _)| slip), over })
+    let ((picture, picture_over), (sound, sound_over)) =
+        (slip_of(seen).unzip(), slip_of(heard).unzip());
+    let slip = Slip { picture, picture_over, sound, sound_over };
+    slip.worst().map(|_| slip)
 }
 
 /// The slip of one of both, and over which time of the clip.
@@ -333,12 +344,17 @@ fn slip_of(marks: &[(Option<u16>, Moment)]) -> Option<(SignedNanos, Nanos)> {
         .collect();
     let ends = (lags.len() / 3).clamp(1, SLIP_MARKS_MOST);
     let (begin, end) = (lags.get(..ends)?, lags.get(lags.len() - ends..)?);
-    let usual = |marks: &[(Nanos, SignedNanos)]| {
-        let mut lags: Vec<SignedNanos> = marks.iter().map(|(_, lag)| *lag).collect();
-        lags.sort_unstable();
-        median(&lags)
+    // Of an even number, the mean of both in the middle: of times as of lags.
+    let usual = |values: &mut dyn Iterator<Item = SignedNanos>| {
+        let mut values: Vec<SignedNanos> = values.collect();
+        values.sort_unstable();
+        median(&values)
     };
-    let over = end[ends / 2].0 - begin[ends / 2].0;
-    let slip = usual(end)? - usual(begin)?;
-    (over > Nanos::ZERO).then_some((slip, over))
+    let time = |marks: &[(Nanos, SignedNanos)]| {
+        usual(&mut marks.iter().map(|(time, _)| SignedNanos::from(*time)))
+    };
+    let lag = |marks: &[(Nanos, SignedNanos)]| usual(&mut marks.iter().map(|(_, lag)| *lag));
+    let over = time(end)? - time(begin)?;
+    let slip = lag(end)? - lag(begin)?;
+    (over > SignedNanos::ZERO).then(|| (slip, over.magnitude()))
 }

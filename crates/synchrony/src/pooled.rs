@@ -23,6 +23,9 @@ pub struct Pooled {
     pub drift_per_minute: Option<SignedNanos>,
     /// The worst slip of a playback.
     pub slip: Option<SignedNanos>,
+    /// Over which time of the clip that slip is.
+    #[serde(default)]
+    pub slip_over: Option<Nanos>,
     /// What became of the frames of all playbacks; `None` if no number was read.
     pub frames: Option<FrameCounts>,
     /// How regularly frames appeared.
@@ -67,6 +70,7 @@ impl Pooled {
             all.iter().filter_map(|found| found.drift_per_minute).collect();
         drifts.sort_unstable();
         let slips = all.iter().filter_map(|found| found.slip.as_ref().and_then(Slip::worst));
+        let (slip, slip_over) = slips.max_by_key(|(slip, _)| slip.magnitude()).unzip();
         let blind = |of: fn(&Findings) -> Option<BlindTime>| {
             all.iter().filter_map(|found| of(found)).reduce(BlindTime::and)
         };
@@ -77,7 +81,8 @@ impl Pooled {
             medians: medians.first().copied().zip(medians.last().copied()),
             rating: Rating::of(offsets()),
             drift_per_minute: median(&drifts),
-            slip: slips.max_by_key(|slip| slip.magnitude()),
+            slip,
+            slip_over,
             frames: frames().map(FrameCounts::of).reduce(FrameCounts::and),
             phase: Distribution::of(frames().flat_map(|frames| frames.phases())),
             unpaired: all.iter().map(|found| found.unpaired.flashes + found.unpaired.tones).sum(),

@@ -110,7 +110,8 @@ fn a_slow_player_slips_and_a_fast_sound_drifts() {
     let slow = Player { slow: 1000.0, ..Player::of(clip(25, 61)) }.findings();
     let slip = slow.slip.unwrap();
     // Between the third mark and the third last one.
-    assert_eq!(slip.over, Nanos::from_secs(55));
+    assert_eq!(slip.picture_over, Some(Nanos::from_secs(55)));
+    assert_eq!(slip.sound_over, Some(Nanos::from_secs(55)));
     // At 1000 parts per million; both stay together.
     for slip in [slip.picture.unwrap(), slip.sound.unwrap()] {
         assert!((slip.as_nanos() - 55_000_000).abs() < 500_000, "{slip}");
@@ -119,6 +120,34 @@ fn a_slow_player_slips_and_a_fast_sound_drifts() {
     let drifting = Player { sound_fast: 200.0, ..Player::of(clip(25, 61)) }.findings();
     let drift = drifting.drift_per_minute.unwrap().as_nanos();
     assert!((drift + 12_000_000).abs() < 200_000, "{drift}");
+}
+
+/// A planted rate is the slip by the time over which it is, with few marks and with missing ones too.
+#[test]
+fn slip_is_of_the_time_that_it_names() {
+    let is_as_planted = |findings: &Findings, ppm: f64| {
+        let slip = findings.slip.unwrap();
+        let halves = [(slip.picture, slip.picture_over), (slip.sound, slip.sound_over)];
+        for (by, over) in halves.map(|(by, over)| (by.unwrap(), over.unwrap())) {
+            let expected = over.as_nanos() as f64 * ppm / 1e6;
+            assert!((by.as_f64() - expected).abs() < 300_000.0, "{by} over {over}, {ppm} ppm");
+        }
+        slip.picture_over.unwrap()
+    };
+    for ppm in [500.0, -20_000.0, 20_000.0] {
+        for (seconds, over) in [(3, 1), (4, 2), (6, 4), (7, 4), (8, 5), (10, 6), (40, 34)] {
+            let findings = Player { slow: ppm, ..Player::of(clip(25, seconds)) }.findings();
+            assert_eq!(is_as_planted(&findings, ppm), Nanos::from_secs(over), "{seconds} s");
+        }
+        // Flashes 1 and 2 are missing: the first two are 3 s apart, and each group has two marks.
+        let dropped = (45..90).collect();
+        let findings = Player { slow: ppm, dropped, ..Player::of(clip(25, 10)) }.findings();
+        assert_eq!(is_as_planted(&findings, ppm), Nanos::from_millis(6000));
+    }
+    // Two marks have no slip if only one of them is seen.
+    let dropped = (45..80).collect();
+    let slip = Player { dropped, ..Player::of(clip(25, 3)) }.findings().slip;
+    assert_eq!(slip.and_then(|slip| slip.picture), None);
 }
 
 #[test]
@@ -146,6 +175,22 @@ fn a_missing_half_leaves_the_other() {
     let findings = Findings::of(&player.clip, &heard);
     assert_eq!((findings.offset, findings.frames), (None, None));
     assert_eq!(findings.unpaired.tones, 9);
+    let slip = findings.slip.unwrap();
+    assert_eq!((slip.picture, slip.sound_over), (None, Some(Nanos::from_secs(6))));
+}
+
+#[test]
+fn a_window_that_shows_no_numbers_leaves_the_slip_of_the_sound() {
+    let player = Player { slow: 1000.0, ..Player::of(clip(25, 40)) };
+    let mut picture = player.picture();
+    picture.changes.iter_mut().for_each(|change| change.number = None);
+    let sound = Some(player.sound());
+    let observed = Observed { origin: ORIGIN, picture: Some(picture), sound };
+    let findings = Findings::of(&player.clip, &observed);
+    assert_eq!((findings.pairs.len(), &findings.frames), (39, &None));
+    let slip = findings.slip.unwrap();
+    assert_eq!((slip.picture, slip.sound_over), (None, Some(Nanos::from_secs(34))));
+    assert!((slip.sound.unwrap().as_nanos() - 34_000_000).abs() < 300_000, "{slip:?}");
 }
 
 #[test]
@@ -196,7 +241,7 @@ fn a_recording_of_a_room_is_judged() {
         assert_eq!(findings.pairs.len(), 11);
         let off = median(&findings) - late as i64 * 1_000_000_000 / i64::from(SAMPLE_RATE);
         assert!(off.abs() < 30_000, "{off}");
-        assert_eq!(findings.slip.unwrap().over, Nanos::from_secs(8));
+        assert_eq!(findings.slip.unwrap().picture_over, Some(Nanos::from_secs(8)));
     }
 }
 

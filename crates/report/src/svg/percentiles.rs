@@ -69,6 +69,7 @@ pub struct Shared {
     rarest: f64,
     names: f64,
     limits: Vec<Limit>,
+    quantity: &'static str,
 }
 
 impl Shared {
@@ -81,7 +82,14 @@ impl Shared {
             names: Frame::room_for(curves.clone().map(|curve| curve.name.as_str())),
             times: TimeRange::of(curves),
             limits: Vec::new(),
+            quantity: "latency",
         }
+    }
+
+    /// The same for times that are no latency.
+    pub fn of_quantity(mut self, quantity: &'static str) -> Self {
+        self.quantity = quantity;
+        self
     }
 
     /// The same with a line for each limit; the panels reach to all of them.
@@ -97,15 +105,19 @@ impl Shared {
 
 /// Draws the curves of one panel.
 pub fn panel(head: &str, curves: &[Curve], shared: &Shared) -> Drawing {
-    let Shared { axis, times, rarest, names, .. } = *shared;
+    let Shared { axis, times, rarest, names, quantity, .. } = *shared;
     let frame = Frame::new(190.0, names);
+    let what = match quantity {
+        "latency" => "Latency",
+        other => other,
+    };
     let title = match head {
-        "" => format!("Latency by percentile, {}", axis_name(axis)),
-        head => format!("Latency by percentile, {}: {head}", axis_name(axis)),
+        "" => format!("{what} by percentile, {}", axis_name(axis)),
+        head => format!("{what} by percentile, {}: {head}", axis_name(axis)),
     };
     let mut drawing = frame.begin(head, title, describe(curves));
     let upward = times.scale(frame.bottom, frame.top);
-    frame.lengths_upward(&mut drawing, &upward, "latency");
+    frame.lengths_upward(&mut drawing, &upward, quantity);
     let along = |share: f64| frame.left + axis.position(share, rarest) * (frame.right - frame.left);
     marks(&mut drawing, &frame, shared, along);
     frame.name_below(&mut drawing, axis_name(axis));

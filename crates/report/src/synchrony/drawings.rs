@@ -138,7 +138,8 @@ fn range<'p>(points: impl Iterator<Item = &'p (f64, f64)>, always: f64) -> (f64,
 
 fn distribution(drawn: &[Drawn<'_>]) -> Option<String> {
     let curves: Vec<Curve> = drawn.iter().filter_map(curve).collect();
-    let shared = percentiles::Shared::of(PercentileAxis::Reciprocal, curves.iter());
+    let shared = percentiles::Shared::of(PercentileAxis::Reciprocal, curves.iter())
+        .of_quantity("|sound − picture|");
     (!curves.is_empty()).then(|| percentiles::panel("", &curves, &shared).inline())
 }
 

@@ -6,6 +6,7 @@ use tactus_synchrony::judgement::Row;
 use tactus_synchrony::thresholds::Rating;
 use tactus_synchrony::{Clip, Judgement, Pooled, SignedNanos};
 
+use super::uncertain;
 use crate::format;
 
 /// The sign of offsets, stated once.
@@ -15,7 +16,7 @@ pub(super) const SIGN: &str = "Sound − picture is positive if the sound comes 
 pub(super) const MEANINGS: [&str; 3] = [
     SIGN,
     "By ITU-R BT.1359, viewers detect sound that is more than 45 ms early or 125 ms late, and do not accept it beyond 90 ms early or 185 ms late.",
-    "Drift is the slope of sound − picture, the median of the slopes between all pairs. Slip is how much longer than in the clip the time from the first marks to the last was, of picture or sound, whichever is worse.",
+    "Drift is the slope of sound − picture, the median of the slopes between all pairs. Slip is how much longer than in the clip the time from the first marks to the last was, of picture or sound, whichever is worse; it is of the time between the medians of these marks, up to five at each end.",
 ];
 
 /// What the observers do.
@@ -69,11 +70,13 @@ fn headline(judgement: &Judgement, rows: &[Row]) -> Option<String> {
     let of =
         if plan.has_shifts() { "sound − picture less the shift" } else { "sound − picture" };
     let at_worst = if plan.clips.len() > 1 { " at worst" } else { "" };
-    let text = match judged.len() {
-        1 => format!("{name}: {of} is {median}{at_worst} (median{beside})."),
-        _ => format!("{name} is closest: its {of} is {median}{at_worst} (median{beside})."),
-    };
-    Some(text)
+    if judged.len() == 1 {
+        return Some(format!("{name}: {of} is {median}{at_worst} (median{beside})."));
+    }
+    Some(match uncertain::no_closest(judgement, rows) {
+        Some(reason) => format!("Which player is closest is not known: {reason}."),
+        None => format!("{name} is closest: its {of} is {median}{at_worst} (median{beside})."),
+    })
 }
 
 fn clips(judgement: &Judgement, rows: &[Row]) -> Vec<String> {
@@ -114,9 +117,15 @@ fn figures(pooled: &Pooled) -> String {
             format!("dropped {share} of the frames")
         }
     });
-    let slip = pooled.slip.map(|slip| format!("slipped by {slip}"));
+    let slip = slip(pooled).map(|slip| format!("slipped by {slip}"));
     let parts: Vec<String> = [Some(offset), frames, slip].into_iter().flatten().collect();
     listed(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The slip, and over which time of the clip.
+fn slip(pooled: &Pooled) -> Option<String> {
+    let over = pooled.slip_over.map(|over| format!(" over {}", format::span(over)));
+    Some(format!("{}{}", pooled.slip?, over.unwrap_or_default()))
 }
 
 /// A sentence about a recording of a room.
@@ -129,18 +138,23 @@ pub(super) fn room(pooled: &Pooled) -> String {
         _ => "before",
     };
     let noticed = match pooled.rating {
-        Rating { detectable: 0, .. } => "No viewer notices that".to_owned(),
+        // The recommendation counts early sound as positive.
+        Rating { detectable: 0, .. } => {
+            "That is within the detection thresholds of ITU-R BT.1359: from 45 ms early to 125 ms late (+45 and −125 ms by its sign)"
+                .to_owned()
+        }
         Rating { detectable, unacceptable } => {
             let of = offset.count as u64;
             format!(
-                "Viewers detect {} of the offsets, and do not accept {}",
+                "Viewers detect {} of the offsets, and do not accept {} (ITU-R BT.1359)",
                 format::share(detectable as u64, of),
                 format::share(unacceptable as u64, of)
             )
         }
     };
+    let slip = slip(pooled).map(|slip| format!(" The slip is {slip}.")).unwrap_or_default();
     format!(
-        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed} (ITU-R BT.1359).",
+        "The sound comes {} {side} the picture (median of {}; worst {}). {noticed}.{slip}",
         format::latency(offset.median.magnitude()),
         format::counted(offset.count as u64, "pair"),
         offset.worst
@@ -180,6 +194,9 @@ pub(super) fn notes(judgement: &Judgement) -> Vec<String> {
         }
     }
     for note in unlike_planned(judgement) {
+        add(note);
+    }
+    for note in uncertain::busy(judgement).into_iter().chain(uncertain::medians(judgement)) {
         add(note);
     }
     for failed in &judgement.failed {

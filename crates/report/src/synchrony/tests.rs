@@ -132,10 +132,58 @@ fn a_judgement_without_results_says_so() {
 }
 
 #[test]
+fn nobody_is_closest_on_a_busy_machine_or_by_few_pairs() {
+    let text = |judgement: &Judgement| {
+        let text = synchrony_text(judgement, &TableOptions::of_width(100));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let known = judgement();
+    assert!(text(&known).starts_with("mpv is closest"), "{}", text(&known));
+    assert!(!text(&known).contains("the machine, not the player"));
+
+    let mut busy = judgement();
+    for playback in &mut busy.playbacks {
+        playback.conditions.machine.busy = Some(Nanos::from_millis(19_800));
+        playback.conditions.machine.load_average = Some(23.0);
+    }
+    let said = text(&busy);
+    assert!(said.starts_with("Which player is closest is not known: the machine"), "{said}");
+    assert!(said.contains("CPUs busy 99 %") || said.contains("CPUs busy 99.0 %"), "{said}");
+    assert!(said.contains("in 6 of 6 turns: these figures show the machine, not"), "{said}");
+
+    let mut once = judgement();
+    once.playbacks.retain(|playback| (playback.turn.round, playback.turn.clip) == (0, 0));
+    let said = text(&once);
+    assert!(said.contains("a comparison takes two turns of each player"), "{said}");
+
+    let clip = Clip { seconds: 6, ..known.plan.clips[0] };
+    let mut few = judgement();
+    few.playbacks.retain(|playback| playback.turn.player == 0);
+    few.playbacks.truncate(1);
+    few.playbacks[0].findings = findings(&clip, 4, 500);
+    let said = text(&few);
+    assert!(said.contains("the median is of 5 pairs, and may be"), "{said}");
+    few.playbacks.push(few.playbacks[0].clone());
+    few.playbacks[1].turn.player = 1;
+    let said = text(&few);
+    assert!(said.contains("mpv has 5 pairs, and 8 are the least"), "{said}");
+}
+
+#[test]
+fn a_page_has_its_figures_in_two_tables_and_no_latency() {
+    let page = synchrony_page(&judgement()).unwrap();
+    assert_eq!(page.matches("<table").count(), 2);
+    assert!(page.contains(">|sound − picture|<") && !page.contains(">latency<"), "{page}");
+}
+
+#[test]
 fn a_room_is_rated() {
     let clip = Clip { width: 640, height: 360, rate: 25, seconds: 10, shift: SignedNanos::ZERO };
     let text = room_text(&findings(&clip, 150, 500), &TableOptions::of_width(100));
     assert!(text.starts_with("The sound comes 150"), "{text}");
     assert!(text.contains("Viewers detect 100"), "{text}");
+    let text = room_text(&findings(&clip, 15, 500), &TableOptions::of_width(400));
+    assert!(text.contains("within the detection thresholds of ITU-R BT.1359"), "{text}");
+    assert!(text.contains("The slip is"), "{text}");
     assert!(room_page(&findings(&clip, 150, 500)).unwrap().contains("<svg"));
 }
