@@ -241,6 +241,8 @@ struct Screen<R> {
     seen: Option<Buffer>,
     /// The end of the present passage, once it has come.
     end: Option<End>,
+    /// All frames of the present passage were shown or dropped: none is due any more.
+    is_over: bool,
     passage: u64,
     leads: Leads,
     /// How far the decoder skips if it is behind.
@@ -264,6 +266,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             sent,
             seen: None,
             end: None,
+            is_over: false,
             passage,
             leads,
             skip: SKIP_FIRST,
@@ -367,6 +370,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             && self.sent.is_empty()
             && let Some(end) = self.end.take()
         {
+            self.is_over = true;
             (self.report)(FromPicture::Ended(end));
         }
     }
@@ -376,7 +380,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
     fn report_missing(&self, clock: &Clock) {
         let (from, to) = (self.reached, clock.media_at(now()));
         let has_none = self.waiting.is_empty() && self.sent.is_empty();
-        if has_none && self.end.is_none() && to.since(from) > BEHIND {
+        let is_due = self.end.is_none() && !self.is_over;
+        if has_none && is_due && to.since(from) > BEHIND {
             (self.report)(FromPicture::Missing { from, to });
         }
     }
@@ -384,7 +389,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
     /// Reports what was due when the display failed.
     fn report_unseen(&self) {
         let (from, to) = (self.reached, self.setting.clock.clock().media_at(now()));
-        if to > from {
+        if to > from && !self.is_over {
             (self.report)(FromPicture::Unseen { from, to });
         }
     }
@@ -395,7 +400,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
         self.call_back()?;
         if passage.number != self.passage {
             (self.passage, self.reached) = (passage.number, passage.from);
-            self.end = None;
+            (self.end, self.is_over) = (None, false);
             self.skipped_to = MediaTime::ZERO;
             self.waiting.drain(..).for_each(|frame| self.setting.reader.free(frame.buffer));
         }
