@@ -255,6 +255,17 @@ pub enum Note {
         /// Its end.
         to: MediaTime,
     },
+    /// A display did not answer for a time: the frames of this part of a clip are dropped.
+    Unanswered {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// How long.
+        silence: Nanos,
+        /// The beginning of the part.
+        from: MediaTime,
+        /// Its end.
+        to: MediaTime,
+    },
     /// A decoder has not delivered this part of a clip in time: it was stopped, or is far too slow.
     Missing {
         /// The number of the clip, from 0.
@@ -315,6 +326,14 @@ impl std::fmt::Display for Note {
                 write!(
                     f,
                     "clip {clip}: the decoder is too slow; dropped from {from:.1} s to {to:.1} s"
+                )
+            }
+            Self::Unanswered { clip, silence, from, to } => {
+                let (clip, silence) = (clip + 1, silence.as_secs_f64());
+                let (from, to) = (from.as_secs_f64(), to.as_secs_f64());
+                write!(
+                    f,
+                    "clip {clip}: the display did not answer for {silence:.1} s; dropped from {from:.1} s to {to:.1} s"
                 )
             }
             Self::Missing { clip, from, to } => {

@@ -74,11 +74,12 @@ pub(crate) enum FromPicture {
     Shown(FrameReceipt),
     /// A person asks for something.
     Happened(Happened),
-    /// The decoder was too slow: it goes on after the frames from the first time to before the second.
-    /// None of them has a receipt.
+    /// The decoder goes on after the frames from the first time to before the second: it was too slow,
+    /// or the display did not answer for this long. None of them has a receipt.
     Skipped {
         from: MediaTime,
         to: MediaTime,
+        silence: Option<Nanos>,
     },
     /// The decoder has not delivered what was due between these times.
     Missing {
@@ -251,6 +252,8 @@ struct Screen<R> {
     skipped_to: MediaTime,
     /// The end of the last frame that was shown, dropped or skipped.
     reached: MediaTime,
+    /// How long the display took for the last frame, if it took so long that frames are skipped.
+    silence: Option<Nanos>,
 }
 
 impl<R: Fn(FromPicture)> Screen<R> {
@@ -272,6 +275,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             skip: SKIP_FIRST,
             skipped_to,
             reached,
+            silence: None,
         }
     }
 
@@ -464,7 +468,10 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         let lead = self.lead();
         let Setting { surface, if_late, period, .. } = &mut self.setting;
-        match surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))? {
+        let began = now();
+        let handover = surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))?;
+        self.silence = Some(now() - began).filter(|taken| *taken > BEHIND);
+        match handover {
             Handover::Now(FrameEnd::Seen(seen)) => {
                 self.leads.add(seen.at - seen.began);
                 self.seen(frame, due, (seen, lead), &clock);
@@ -525,7 +532,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
             }
             let passage = Passage { from: to, ..self.setting.clock.state().passage };
             self.setting.reader.begin(passage);
-            (self.report)(FromPicture::Skipped { from, to });
+            let silence = self.silence.take();
+            (self.report)(FromPicture::Skipped { from, to, silence });
             self.skip = (self.skip + self.skip).min(SKIP_MOST);
             (self.skipped_to, self.reached) = (to, to);
         }
