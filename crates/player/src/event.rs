@@ -156,7 +156,8 @@ pub struct SoundCounts {
     pub played: u64,
     /// Frames that were cut, because a cycle was missed, they came too late, or there was no server.
     pub cut: u64,
-    /// Frames that were due and that the decoder had not delivered when playing ended.
+    /// Frames that were due and that the decoder had not delivered when playing ended: to the end of the
+    /// clip at most, if its file states one.
     pub missing: u64,
     /// How often the positions of the device jumped.
     pub jumps: u64,
