@@ -67,6 +67,14 @@ pub enum ClipError {
         /// ffmpeg's name of the format.
         format: String,
     },
+    /// It is a picture that does not move.
+    #[error("{}: the format {format} is not played: still images are no clips", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// ffmpeg's name of the format.
+        format: String,
+    },
     /// The decoder delivers nothing, e.g. because it was stopped.
     #[error("the decoder of the {kind} has delivered nothing for {} s", most.as_secs())]
     Silent {
@@ -90,7 +98,6 @@ impl ClipError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled(_) => Some("apt-get install ffmpeg"),
-            Self::Format { .. } => Some("copy it into one file: ffmpeg -i IN -c copy OUT.mkv"),
             _ => None,
         }
     }

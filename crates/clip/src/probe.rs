@@ -89,7 +89,11 @@ pub fn probe(path: &Path) -> Result<Clip, ClipError> {
         ClipError::NotAClip { path: path.to_owned(), reason: reason.to_owned() }
     };
     if let Some(format) = refused_format(&errors) {
-        return Err(ClipError::Format { path: path.to_owned(), format });
+        let path = path.to_owned();
+        return Err(match is_image(&format) {
+            true => ClipError::Image { path, format },
+            false => ClipError::Format { path, format },
+        });
     }
     if !is_success {
         return Err(not_a_clip(errors.lines().last().unwrap_or("ffprobe does not know why")));
@@ -102,6 +106,11 @@ fn refused_format(errors: &str) -> Option<String> {
     let (before, _) = errors.split_once("] Format not on whitelist")?;
     let (_, name) = before.rsplit_once('[')?;
     Some(name.split_whitespace().next()?.to_owned())
+}
+
+/// Whether a format of ffmpeg is that of still images: `image2`, `png_pipe`.
+fn is_image(format: &str) -> bool {
+    format == "image2" || format.ends_with("_pipe")
 }
 
 /// Reads the report of ffprobe (`-print_format json -show_format -show_streams`) about a file.
@@ -303,6 +312,7 @@ mod tests {
             "[hls @ 0x55] Format not on whitelist 'wav,flac'; file:a.m3u8: Invalid argument";
         assert_eq!(refused_format(errors).as_deref(), Some("hls"));
         assert_eq!(refused_format("a.mkv: Invalid data"), None);
+        assert_eq!(["hls", "concat", "png_pipe", "image2"].map(is_image), [false, false, true, true]);
     }
 
     #[test]
