@@ -34,6 +34,9 @@ pub enum ClipError {
         /// What ffprobe says.
         reason: String,
     },
+    /// Its end is missing, and with it what says where its frames are.
+    #[error("{} is truncated: its index (moov) is missing", .0.display())]
+    NoIndex(PathBuf),
     /// There is nothing to play.
     #[error("{} has neither picture nor sound", .0.display())]
     Empty(PathBuf),

@@ -14,6 +14,8 @@ use crate::process::{self, Output};
 pub const SIDE_MOST: u32 = 8192;
 /// The most bytes of what ffprobe reports; a stream takes about 2 KB.
 const REPORT_BYTES_MOST: usize = 1 << 20;
+/// What ffprobe says of an MP4 or MOV without its index, which most writers put at the end.
+const NO_INDEX: &str = "] moov atom not found";
 /// The frame rate of a stream that has none.
 const PERIOD_USUAL: Nanos = Nanos::from_millis(40);
 
@@ -94,6 +96,9 @@ pub fn probe(path: &Path) -> Result<Clip, ClipError> {
             true => ClipError::Image { path, format },
             false => ClipError::Format { path, format },
         });
+    }
+    if errors.contains(NO_INDEX) {
+        return Err(ClipError::NoIndex(path.to_owned()));
     }
     if !is_success {
         return Err(not_a_clip(errors.lines().last().unwrap_or("ffprobe does not know why")));
