@@ -163,8 +163,7 @@ impl Player {
                 Ok(Message::Closed | Message::Command(Command::Quit)) => return Ok(()),
                 Ok(Message::Command(command)) => self.command(command, on_event),
                 Ok(Message::Lost(display)) => {
-                    let reason = "its connection has ended".to_owned();
-                    return Err(WindowError::Ended { display, reason }.into());
+                    return Err(WindowError::Ended { display, reason: String::new() }.into());
                 }
                 Ok(Message::Picture(number, from)) => self.picture(number, from, on_event)?,
                 Ok(Message::Sound(from)) => self.sound(from, on_event),

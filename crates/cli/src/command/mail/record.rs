@@ -13,12 +13,14 @@ use tactus_app::{Error, ErrorKind};
 use tactus_clip::FfmpegError;
 use tactus_mail::pictures::{PictureError, SIDES, Size};
 use tactus_mail::record::{LENGTH_MAX, RecordError, SourceError};
+use tactus_mail::sound::NoSound;
 use tactus_mail::timing::beside;
 use tactus_mail::{PictureSource, Plan, Progress, Recorded, Recorder, SoundSource, Timing};
 use tactus_model::format;
 use tactus_model::frames::Rate;
 use tactus_model::pixels::NotASize;
 use tactus_model::time::Nanos;
+use tactus_sound::SoundError;
 
 use super::size_text;
 use crate::error::{CommandError, CommandResult};
@@ -136,6 +138,9 @@ fn failed(error: RecordError) -> CommandError {
         RecordError::Encoder(FfmpegError::NotInstalled) => Some("apt-get install ffmpeg"),
         RecordError::Source(SourceError::Picture(PictureError::Display { .. })) => {
             Some("set DISPLAY, or use --display or --picture synthetic")
+        }
+        RecordError::Source(SourceError::Sound(NoSound::Capture(SoundError::Peer(_)))) => {
+            Some("use --sound none, or microphone:NAME (a client, such as the monitor of a sink)")
         }
         RecordError::Source(SourceError::Sound(_)) => {
             Some("start PipeWire or JACK, or use --sound none")

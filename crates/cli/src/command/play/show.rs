@@ -211,8 +211,8 @@ fn sound_text(sound: &SoundInfo, counts: &SoundCounts) -> String {
         missing => format!(", {} missing", format::count(missing)),
     };
     format!(
-        "sound by {client} ({rate} Hz, cycles of {cycle} frames): {} played, {} cut{missing}; {xruns}, {jumps}",
-        format::counted(counts.played, "frame"),
+        "sound by {client} ({rate} Hz, cycles of {cycle} samples): {} played, {} cut{missing}; {xruns}, {jumps}",
+        format::counted(counts.played, "sample"),
         format::count(counts.cut),
     )
 }
