@@ -1,7 +1,7 @@
 //! `tactus mail record`.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -91,6 +91,10 @@ pub(super) fn run(arguments: &RecordArguments) -> CommandResult {
     if duration.is_some_and(|duration| duration > LENGTH_MAX) {
         return Err(CommandError::usage("a clip has at most 1h"));
     }
+    if let Some(webm) = named_otherwise(clip) {
+        let [clip, webm] = [clip.display(), webm.display()];
+        return Err(CommandError::usage(format!("{clip}: a clip is WebM; name it {webm}")));
+    }
     let plan = Plan {
         picture: arguments.picture.clone(),
         display: arguments.display.clone(),
@@ -123,6 +127,16 @@ pub(super) fn run(arguments: &RecordArguments) -> CommandResult {
         None => Ok(()),
         Some(error) => Err(Error::new(ErrorKind::NoResult, error).into()),
     }
+}
+
+/// The right name of a clip whose name is that of another format.
+fn named_otherwise(clip: &Path) -> Option<PathBuf> {
+    const OTHERS: [&str; 17] = [
+        "mp4", "m4v", "mov", "avi", "mpg", "mpeg", "ts", "ogg", "ogv", "flv", "wmv", "gif", "wav",
+        "mp3", "m4a", "opus", "eml",
+    ];
+    let ending = clip.extension()?.to_str()?.to_ascii_lowercase();
+    OTHERS.contains(&ending.as_str()).then(|| clip.with_extension("webm"))
 }
 
 fn failed(error: RecordError) -> CommandError {
@@ -253,5 +267,17 @@ impl Summary {
             ));
         }
         text + &format!(", {}", size_text(self.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clip_has_no_name_of_another_format() {
+        let right = |name| named_otherwise(Path::new(name));
+        assert_eq!(right("a.MP4"), Some(PathBuf::from("a.webm")));
+        assert_eq!(["a.webm", "a.mkv", "a", "mp4"].map(right), [None, None, None, None]);
     }
 }
