@@ -66,7 +66,8 @@ pub(crate) fn message(text: &str) -> String {
         first if number == 0 && coloured => style::paint(&first, true, true),
         line => line,
     };
-    let lines: Vec<String> = in_one_line(text, &LINES).trim_end().lines().enumerate().map(line).collect();
+    let lines: Vec<String> =
+        in_one_line(text, &LINES).trim_end().lines().enumerate().map(line).collect();
     lines.join("\n  ")
 }
 

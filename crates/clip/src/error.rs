@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Why a clip does not play.
@@ -97,6 +97,26 @@ pub enum ClipError {
 }
 
 impl ClipError {
+    /// The error about a file that was unpacked from another one, which it then names.
+    #[must_use]
+    pub fn about(mut self, name: &Path) -> Self {
+        match &mut self {
+            Self::Open { path, .. }
+            | Self::NotAClip { path, .. }
+            | Self::NoIndex(path)
+            | Self::Empty(path)
+            | Self::NoCodec { path, .. }
+            | Self::Large { path, .. }
+            | Self::Format { path, .. }
+            | Self::Image { path, .. } => name.clone_into(path),
+            Self::NotInstalled(_)
+            | Self::System { .. }
+            | Self::Silent { .. }
+            | Self::Decoder { .. } => {}
+        }
+        self
+    }
+
     /// What the user can do about it.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {

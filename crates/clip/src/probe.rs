@@ -24,6 +24,8 @@ const PERIOD_USUAL: Nanos = Nanos::from_millis(40);
 pub struct Clip {
     /// The file.
     pub path: PathBuf,
+    /// What messages and windows name: the file, or the mail that it is from.
+    pub name: PathBuf,
     /// When it begins by the time stamps of the file: media time 0.
     pub begins: MediaTime,
     /// Its duration; `None` if the file does not say.
@@ -192,8 +194,8 @@ impl Report {
             return Err(ClipError::Empty(path.to_owned()));
         }
         let duration = time(&self.format.duration).map(|duration| duration.since(MediaTime::ZERO));
-        let path = path.to_owned();
-        Ok(Clip { path, begins, duration, picture, sound, stamps: Vec::new() })
+        let [path, name] = [path.to_owned(), path.to_owned()];
+        Ok(Clip { path, name, begins, duration, picture, sound, stamps: Vec::new() })
     }
 }
 
@@ -317,7 +319,10 @@ mod tests {
             "[hls @ 0x55] Format not on whitelist 'wav,flac'; file:a.m3u8: Invalid argument";
         assert_eq!(refused_format(errors).as_deref(), Some("hls"));
         assert_eq!(refused_format("a.mkv: Invalid data"), None);
-        assert_eq!(["hls", "concat", "png_pipe", "image2"].map(is_image), [false, false, true, true]);
+        assert_eq!(
+            ["hls", "concat", "png_pipe", "image2"].map(is_image),
+            [false, false, true, true]
+        );
     }
 
     #[test]

@@ -92,7 +92,9 @@ impl WindowError {
                 Some("start an X server there, or set XAUTHORITY if it demands authority")
             }
             Self::NoWay { .. } => Some("--transport auto uses what there is"),
-            Self::Pixels { .. } => Some("start the display with depth 24 and true colour: Xvfb :1 -screen 0 1280x720x24"),
+            Self::Pixels { .. } => Some(
+                "start the display with depth 24 and true colour: Xvfb :1 -screen 0 1280x720x24",
+            ),
             Self::Ended { .. } | Self::Silent { .. } => None,
         }
     }
