@@ -257,7 +257,10 @@ impl<R: Fn(FromSound)> Speaker<R> {
         } else if is_running {
             // Without a device, time passes all the same: nobody hears these frames.
             let next = self.frame_at(state.clock.media_at(now()));
-            self.counts.cut += next.saturating_sub(self.store.next);
+            // What was never delivered is missing, or not a part of the clip.
+            let is_whole = self.end.is_some() || self.is_over;
+            let last = if is_whole { self.store.end() } else { u64::MAX };
+            self.counts.cut += next.min(last).saturating_sub(self.store.next);
             self.store.next = next;
         }
         self.store.trim(self.frames(STORED));
