@@ -1,6 +1,9 @@
 //! Texts for the terminal, and its width.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
 use tactus_app::recording;
 use tactus_model::experiment::Plan;
@@ -33,15 +36,38 @@ fn width_of_terminal() -> Option<usize> {
 /// The maximum number of characters of a line on standard error.
 const LINE_CHARACTERS: usize = 2000;
 
+/// The arguments of this command that have several lines, such as the name of a file with a line feed.
+static LINES: LazyLock<Vec<String>> = LazyLock::new(|| several_lines(std::env::args_os()));
+
+/// The arguments, and the values of options among them, that have several lines.
+fn several_lines(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
+    let texts = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let with_value = texts.flat_map(|text| {
+        let value = text.split_once('=').map(|(_, value)| value.to_owned());
+        [Some(text), value].into_iter().flatten()
+    });
+    with_value.filter(|text| text.trim().contains('\n')).collect()
+}
+
+/// A text with its arguments in one line each: ends of lines in a name begin no other line.
+fn in_one_line<'t>(text: &'t str, arguments: &[String]) -> Cow<'t, str> {
+    let found = arguments.iter().filter(|argument| text.contains(argument.as_str()));
+    found.fold(Cow::Borrowed(text), |text, argument| {
+        Cow::Owned(text.replace(argument.as_str(), &argument.replace('\n', "\\n")))
+    })
+}
+
 /// A message as lines for standard error: escaped, cut, and every line after the first indented,
-/// so that a text from outside cannot pass for a message of its own.
+/// so that a text from outside cannot pass for a message of its own. Names with several lines that
+/// are arguments are in one line.
 pub(crate) fn message(text: &str) -> String {
     let coloured = console::colors_enabled_stderr();
     let line = |(number, line): (usize, &str)| match format::cut(line, LINE_CHARACTERS) {
         first if number == 0 && coloured => style::paint(&first, true, true),
         line => line,
     };
-    let lines: Vec<String> = text.trim_end().lines().enumerate().map(line).collect();
+    let lines: Vec<String> =
+        in_one_line(text, &LINES).trim_end().lines().enumerate().map(line).collect();
     lines.join("\n  ")
 }
 
@@ -73,6 +99,7 @@ struct Printable<W> {
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
+        let text = in_one_line(&text, &LINES);
         for line in text.split_inclusive('\n') {
             let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
             let mut line = format::printable(line);
@@ -123,6 +150,15 @@ mod tests {
         for text in ["", "0", "-1", "wide", "99999999"] {
             assert_eq!(columns(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn an_argument_with_several_lines_is_in_one_line() {
+        let arguments = ["tactus", "x\nerror: forged", "--to=a\nb", "\n"].map(OsString::from);
+        let lines = several_lines(arguments.into_iter());
+        assert_eq!(lines, ["x\nerror: forged", "--to=a\nb", "a\nb"]);
+        let said = in_one_line("cannot open x\nerror: forged: a\nb\nhint", &lines);
+        assert_eq!(said, "cannot open x\\nerror: forged: a\\nb\nhint");
     }
 
     #[test]

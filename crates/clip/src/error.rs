@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Why a clip does not play.
@@ -34,6 +34,9 @@ pub enum ClipError {
         /// What ffprobe says.
         reason: String,
     },
+    /// Its end is missing, and with it what says where its frames are.
+    #[error("{} is truncated: its index (moov) is missing", .0.display())]
+    NoIndex(PathBuf),
     /// There is nothing to play.
     #[error("{} has neither picture nor sound", .0.display())]
     Empty(PathBuf),
@@ -67,6 +70,14 @@ pub enum ClipError {
         /// ffmpeg's name of the format.
         format: String,
     },
+    /// It is a picture that does not move.
+    #[error("{}: the format {format} is not played: still images are no clips", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// ffmpeg's name of the format.
+        format: String,
+    },
     /// The decoder delivers nothing, e.g. because it was stopped.
     #[error("the decoder of the {kind} has delivered nothing for {} s", most.as_secs())]
     Silent {
@@ -86,11 +97,30 @@ pub enum ClipError {
 }
 
 impl ClipError {
+    /// The error about a file that was unpacked from another one, which it then names.
+    #[must_use]
+    pub fn about(mut self, name: &Path) -> Self {
+        match &mut self {
+            Self::Open { path, .. }
+            | Self::NotAClip { path, .. }
+            | Self::NoIndex(path)
+            | Self::Empty(path)
+            | Self::NoCodec { path, .. }
+            | Self::Large { path, .. }
+            | Self::Format { path, .. }
+            | Self::Image { path, .. } => name.clone_into(path),
+            Self::NotInstalled(_)
+            | Self::System { .. }
+            | Self::Silent { .. }
+            | Self::Decoder { .. } => {}
+        }
+        self
+    }
+
     /// What the user can do about it.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled(_) => Some("apt-get install ffmpeg"),
-            Self::Format { .. } => Some("copy it into one file: ffmpeg -i IN -c copy OUT.mkv"),
             _ => None,
         }
     }

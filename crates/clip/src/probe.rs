@@ -14,6 +14,8 @@ use crate::process::{self, Output};
 pub const SIDE_MOST: u32 = 8192;
 /// The most bytes of what ffprobe reports; a stream takes about 2 KB.
 const REPORT_BYTES_MOST: usize = 1 << 20;
+/// What ffprobe says of an MP4 or MOV without its index, which most writers put at the end.
+const NO_INDEX: &str = "] moov atom not found";
 /// The frame rate of a stream that has none.
 const PERIOD_USUAL: Nanos = Nanos::from_millis(40);
 
@@ -22,6 +24,8 @@ const PERIOD_USUAL: Nanos = Nanos::from_millis(40);
 pub struct Clip {
     /// The file.
     pub path: PathBuf,
+    /// What messages and windows name: the file, or the mail that it is from.
+    pub name: PathBuf,
     /// When it begins by the time stamps of the file: media time 0.
     pub begins: MediaTime,
     /// Its duration; `None` if the file does not say.
@@ -89,7 +93,14 @@ pub fn probe(path: &Path) -> Result<Clip, ClipError> {
         ClipError::NotAClip { path: path.to_owned(), reason: reason.to_owned() }
     };
     if let Some(format) = refused_format(&errors) {
-        return Err(ClipError::Format { path: path.to_owned(), format });
+        let path = path.to_owned();
+        return Err(match is_image(&format) {
+            true => ClipError::Image { path, format },
+            false => ClipError::Format { path, format },
+        });
+    }
+    if errors.contains(NO_INDEX) {
+        return Err(ClipError::NoIndex(path.to_owned()));
     }
     if !is_success {
         return Err(not_a_clip(errors.lines().last().unwrap_or("ffprobe does not know why")));
@@ -102,6 +113,11 @@ fn refused_format(errors: &str) -> Option<String> {
     let (before, _) = errors.split_once("] Format not on whitelist")?;
     let (_, name) = before.rsplit_once('[')?;
     Some(name.split_whitespace().next()?.to_owned())
+}
+
+/// Whether a format of ffmpeg is that of still images: `image2`, `png_pipe`.
+fn is_image(format: &str) -> bool {
+    format == "image2" || format.ends_with("_pipe")
 }
 
 /// Reads the report of ffprobe (`-print_format json -show_format -show_streams`) about a file.
@@ -178,8 +194,8 @@ impl Report {
             return Err(ClipError::Empty(path.to_owned()));
         }
         let duration = time(&self.format.duration).map(|duration| duration.since(MediaTime::ZERO));
-        let path = path.to_owned();
-        Ok(Clip { path, begins, duration, picture, sound, stamps: Vec::new() })
+        let [path, name] = [path.to_owned(), path.to_owned()];
+        Ok(Clip { path, name, begins, duration, picture, sound, stamps: Vec::new() })
     }
 }
 
@@ -303,6 +319,10 @@ mod tests {
             "[hls @ 0x55] Format not on whitelist 'wav,flac'; file:a.m3u8: Invalid argument";
         assert_eq!(refused_format(errors).as_deref(), Some("hls"));
         assert_eq!(refused_format("a.mkv: Invalid data"), None);
+        assert_eq!(
+            ["hls", "concat", "png_pipe", "image2"].map(is_image),
+            [false, false, true, true]
+        );
     }
 
     #[test]

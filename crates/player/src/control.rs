@@ -163,8 +163,7 @@ impl Player {
                 Ok(Message::Closed | Message::Command(Command::Quit)) => return Ok(()),
                 Ok(Message::Command(command)) => self.command(command, on_event),
                 Ok(Message::Lost(display)) => {
-                    let reason = "its connection has ended".to_owned();
-                    return Err(WindowError::Ended { display, reason }.into());
+                    return Err(WindowError::Ended { display, reason: String::new() }.into());
                 }
                 Ok(Message::Picture(number, from)) => self.picture(number, from, on_event)?,
                 Ok(Message::Sound(from)) => self.sound(from, on_event),
@@ -294,7 +293,7 @@ impl Player {
                 let end = self.ended(end, on_event);
                 self.clips[number].end = Some(end);
             }
-            FromPicture::Skipped { from, to } => {
+            FromPicture::Skipped { from, to, silence } => {
                 let Playing { clip, tally, .. } = &mut self.clips[number];
                 let period = clip.picture.as_ref().map(|picture| picture.period);
                 // They were never shown or dropped, so they have no receipts.
@@ -304,7 +303,10 @@ impl Player {
                 let whole = length.div_floor(period);
                 let rest = length > period.saturating_mul(whole);
                 tally.drop_frames(whole + u64::from(rest && period > Nanos::ZERO), due);
-                on_event(Event::Note(Note::Behind { clip: number, from, to }));
+                on_event(Event::Note(match silence {
+                    Some(silence) => Note::Unanswered { clip: number, silence, from, to },
+                    None => Note::Behind { clip: number, from, to },
+                }));
             }
             FromPicture::Missing { from, to } => {
                 self.miss(number, from, to);

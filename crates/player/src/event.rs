@@ -156,7 +156,8 @@ pub struct SoundCounts {
     pub played: u64,
     /// Frames that were cut, because a cycle was missed, they came too late, or there was no server.
     pub cut: u64,
-    /// Frames that were due and that the decoder had not delivered when playing ended.
+    /// Frames that were due and that the decoder had not delivered when playing ended: to the end of the
+    /// clip at most, if its file states one.
     pub missing: u64,
     /// How often the positions of the device jumped.
     pub jumps: u64,
@@ -255,6 +256,17 @@ pub enum Note {
         /// Its end.
         to: MediaTime,
     },
+    /// A display did not answer for a time: the frames of this part of a clip are dropped.
+    Unanswered {
+        /// The number of the clip, from 0.
+        clip: usize,
+        /// How long.
+        silence: Nanos,
+        /// The beginning of the part.
+        from: MediaTime,
+        /// Its end.
+        to: MediaTime,
+    },
     /// A decoder has not delivered this part of a clip in time: it was stopped, or is far too slow.
     Missing {
         /// The number of the clip, from 0.
@@ -315,6 +327,14 @@ impl std::fmt::Display for Note {
                 write!(
                     f,
                     "clip {clip}: the decoder is too slow; dropped from {from:.1} s to {to:.1} s"
+                )
+            }
+            Self::Unanswered { clip, silence, from, to } => {
+                let (clip, silence) = (clip + 1, silence.as_secs_f64());
+                let (from, to) = (from.as_secs_f64(), to.as_secs_f64());
+                write!(
+                    f,
+                    "clip {clip}: the display did not answer for {silence:.1} s; dropped from {from:.1} s to {to:.1} s"
                 )
             }
             Self::Missing { clip, from, to } => {

@@ -68,7 +68,7 @@ pub(crate) fn picture(
 ) -> Result<Option<Picture>, PlayerError> {
     let Track { clip, output } = track;
     let Some(picture) = &clip.picture else { return Ok(None) };
-    let name = clip.path.file_name().unwrap_or_default().to_string_lossy();
+    let name = clip.name.file_name().unwrap_or_default().to_string_lossy();
     let (title, size) = (format!("{name} - tactus"), (picture.width, picture.height));
     let (mut surface, input, line) = Surface::open(output, &title, size)?;
     on_event(Event::Opened(surface.info(number)));

@@ -74,11 +74,12 @@ pub(crate) enum FromPicture {
     Shown(FrameReceipt),
     /// A person asks for something.
     Happened(Happened),
-    /// The decoder was too slow: it goes on after the frames from the first time to before the second.
-    /// None of them has a receipt.
+    /// The decoder goes on after the frames from the first time to before the second: it was too slow,
+    /// or the display did not answer for this long. None of them has a receipt.
     Skipped {
         from: MediaTime,
         to: MediaTime,
+        silence: Option<Nanos>,
     },
     /// The decoder has not delivered what was due between these times.
     Missing {
@@ -241,6 +242,8 @@ struct Screen<R> {
     seen: Option<Buffer>,
     /// The end of the present passage, once it has come.
     end: Option<End>,
+    /// All frames of the present passage were shown or dropped: none is due any more.
+    is_over: bool,
     passage: u64,
     leads: Leads,
     /// How far the decoder skips if it is behind.
@@ -249,6 +252,8 @@ struct Screen<R> {
     skipped_to: MediaTime,
     /// The end of the last frame that was shown, dropped or skipped.
     reached: MediaTime,
+    /// How long the display took for the last frame, if it took so long that frames are skipped.
+    silence: Option<Nanos>,
 }
 
 impl<R: Fn(FromPicture)> Screen<R> {
@@ -264,11 +269,13 @@ impl<R: Fn(FromPicture)> Screen<R> {
             sent,
             seen: None,
             end: None,
+            is_over: false,
             passage,
             leads,
             skip: SKIP_FIRST,
             skipped_to,
             reached,
+            silence: None,
         }
     }
 
@@ -367,6 +374,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
             && self.sent.is_empty()
             && let Some(end) = self.end.take()
         {
+            self.is_over = true;
             (self.report)(FromPicture::Ended(end));
         }
     }
@@ -376,7 +384,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
     fn report_missing(&self, clock: &Clock) {
         let (from, to) = (self.reached, clock.media_at(now()));
         let has_none = self.waiting.is_empty() && self.sent.is_empty();
-        if has_none && self.end.is_none() && to.since(from) > BEHIND {
+        let is_due = self.end.is_none() && !self.is_over;
+        if has_none && is_due && to.since(from) > BEHIND {
             (self.report)(FromPicture::Missing { from, to });
         }
     }
@@ -384,7 +393,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
     /// Reports what was due when the display failed.
     fn report_unseen(&self) {
         let (from, to) = (self.reached, self.setting.clock.clock().media_at(now()));
-        if to > from {
+        if to > from && !self.is_over {
             (self.report)(FromPicture::Unseen { from, to });
         }
     }
@@ -395,7 +404,7 @@ impl<R: Fn(FromPicture)> Screen<R> {
         self.call_back()?;
         if passage.number != self.passage {
             (self.passage, self.reached) = (passage.number, passage.from);
-            self.end = None;
+            (self.end, self.is_over) = (None, false);
             self.skipped_to = MediaTime::ZERO;
             self.waiting.drain(..).for_each(|frame| self.setting.reader.free(frame.buffer));
         }
@@ -459,7 +468,10 @@ impl<R: Fn(FromPicture)> Screen<R> {
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         let lead = self.lead();
         let Setting { surface, if_late, period, .. } = &mut self.setting;
-        match surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))? {
+        let began = now();
+        let handover = surface.show(&frame.buffer, due, *if_late, clock.lasts(*period))?;
+        self.silence = Some(now() - began).filter(|taken| *taken > BEHIND);
+        match handover {
             Handover::Now(FrameEnd::Seen(seen)) => {
                 self.leads.add(seen.at - seen.began);
                 self.seen(frame, due, (seen, lead), &clock);
@@ -520,7 +532,8 @@ impl<R: Fn(FromPicture)> Screen<R> {
             }
             let passage = Passage { from: to, ..self.setting.clock.state().passage };
             self.setting.reader.begin(passage);
-            (self.report)(FromPicture::Skipped { from, to });
+            let silence = self.silence.take();
+            (self.report)(FromPicture::Skipped { from, to, silence });
             self.skip = (self.skip + self.skip).min(SKIP_MOST);
             (self.skipped_to, self.reached) = (to, to);
         }

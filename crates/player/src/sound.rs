@@ -53,6 +53,14 @@ pub(crate) struct Setting {
     pub(crate) until: Option<MediaTime>,
 }
 
+impl Setting {
+    /// Where sound is due no more: the end of playing or of the clip.
+    fn last(&self) -> Option<MediaTime> {
+        let end = self.clip.duration.map(|duration| MediaTime::ZERO.after(duration));
+        [self.until, end].into_iter().flatten().min()
+    }
+}
+
 /// A running sound thread.
 pub(crate) struct Sound {
     quit: Option<Sender<()>>,
@@ -63,12 +71,14 @@ pub(crate) struct Sound {
 impl Sound {
     /// Starts the thread of an output that is open.
     pub(crate) fn start(
-        Setting { clip, clock, until }: Setting,
+        setting: Setting,
         output: Output,
         spec: OutputSpec,
         decoders: Decoders,
         report: impl Fn(FromSound) + Send + 'static,
     ) -> Result<Self, PlayerError> {
+        let last = setting.last();
+        let Setting { clip, clock, until } = setting;
         let (put, samples) = sync_channel(BLOCKS);
         let reader = reader::sound(clip, CHANNELS, decoders, put)?;
         let connector = Connector::start(move || spec.open().ok()).map_err(thread_error)?;
@@ -79,6 +89,7 @@ impl Sound {
             connector,
             clock,
             until,
+            last,
             samples,
             report,
             passage: state.passage,
@@ -86,6 +97,7 @@ impl Sound {
             store: Store::default(),
             end: None,
             is_over: false,
+            has_failed: false,
             is_ready: false,
             anchor: None,
             counts: SoundCounts::default(),
@@ -176,6 +188,8 @@ struct Speaker<R> {
     connector: Connector<Output>,
     clock: Arc<SharedClock>,
     until: Option<MediaTime>,
+    /// Where sound is due no more, if that is known.
+    last: Option<MediaTime>,
     samples: Receiver<Result<Samples, End>>,
     report: R,
     passage: Passage,
@@ -184,6 +198,8 @@ struct Speaker<R> {
     end: Option<End>,
     /// All of the passage was heard.
     is_over: bool,
+    /// The decoder has failed in the passage: what follows is missing.
+    has_failed: bool,
     is_ready: bool,
     anchor: Option<Anchor>,
     counts: SoundCounts,
@@ -241,7 +257,10 @@ impl<R: Fn(FromSound)> Speaker<R> {
         } else if is_running {
             // Without a device, time passes all the same: nobody hears these frames.
             let next = self.frame_at(state.clock.media_at(now()));
-            self.counts.cut += next.saturating_sub(self.store.next);
+            // What was never delivered is missing, or not a part of the clip.
+            let is_whole = self.end.is_some() || self.is_over;
+            let last = if is_whole { self.store.end() } else { u64::MAX };
+            self.counts.cut += next.min(last).saturating_sub(self.store.next);
             self.store.next = next;
         }
         self.store.trim(self.frames(STORED));
@@ -258,7 +277,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         if state.passage != self.passage {
             self.passage = state.passage;
             (self.store, self.end) = (Store::default(), None);
-            (self.is_ready, self.is_over) = (false, false);
+            (self.is_ready, self.is_over, self.has_failed) = (false, false, false);
         }
     }
 
@@ -279,7 +298,10 @@ impl<R: Fn(FromSound)> Speaker<R> {
                 Ok(Ok(block)) if block.passage == self.passage.number => {
                     self.store.add(&block.samples);
                 }
-                Ok(Err(end)) if end.passage == self.passage.number => self.end = Some(end),
+                Ok(Err(end)) if end.passage == self.passage.number => {
+                    self.has_failed = end.failure.is_some();
+                    self.end = Some(end);
+                }
                 Ok(_) => {}
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
@@ -402,8 +424,10 @@ impl<R: Fn(FromSound)> Speaker<R> {
             self.counts.add(output.counts());
         }
         let clock = self.clock.state().clock;
-        if clock.is_running() && self.end.is_none() && !self.is_over {
-            let due = self.frame_at(clock.media_at(now()));
+        let has_ended = self.end.is_some() || self.is_over;
+        if clock.is_running() && (self.has_failed || !has_ended) {
+            let media = clock.media_at(now());
+            let due = self.frame_at(self.last.map_or(media, |last| media.min(last)));
             self.counts.missing = due.saturating_sub(self.store.end());
         }
         (self.report)(FromSound::Counts(self.counts));

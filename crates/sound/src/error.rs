@@ -31,13 +31,8 @@ pub enum SoundError {
     #[error("`{0}` has no output for messages")]
     Source(String),
     /// There is nothing to connect with.
-    #[error("{what}: {peer}")]
-    Peer {
-        /// What is missing.
-        what: &'static str,
-        /// Where it was looked for.
-        peer: String,
-    },
+    #[error("{0}")]
+    Peer(String),
     /// A device has no or too many channels.
     #[error("{0} channels; 1 to {most} are possible", most = crate::ports::CHANNELS_MOST)]
     Channels(u16),

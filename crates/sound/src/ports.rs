@@ -93,7 +93,7 @@ pub(crate) fn connect_outputs<P: Process>(
         Peer::Client(name) => active.audio_inputs(&prefix(name)),
         Peer::Nobody => return Ok(()),
     };
-    let pairs = pairs(outputs, &inputs, "there is no input for sound", peer)?;
+    let pairs = pairs(outputs, &inputs, ["output device (sink)", "input for sound"], peer)?;
     each(pairs, |output, input| active.connect(output, input))
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn connect_inputs<P: Process>(
         Peer::Client(name) => active.audio_outputs(&prefix(name)),
         Peer::Nobody => return Ok(()),
     };
-    let pairs = pairs(inputs, &outputs, "there is no output of sound", peer)?;
+    let pairs = pairs(inputs, &outputs, ["input device (microphone)", "output of sound"], peer)?;
     each(pairs, |input, output| active.connect(output, input))
 }
 
@@ -117,16 +117,24 @@ fn prefix(client: &str) -> String {
     format!("{client}:")
 }
 
-/// The pairs of our ports and theirs.
+/// The pairs of our ports and theirs. `missing` is what the server lacks for us if it has none, and what
+/// a client does.
 fn pairs<'p>(
     ours: &'p [String],
     theirs: &'p [String],
-    what: &'static str,
+    missing: [&str; 2],
     peer: &Peer,
 ) -> Result<Vec<(&'p str, &'p str)>, SoundError> {
     let theirs = first_client(theirs);
     match theirs {
-        [] => Err(SoundError::Peer { what, peer: peer.to_string() }),
+        [] => {
+            let [of_server, of_client] = missing;
+            let what = match peer {
+                Peer::Client(name) => format!("`{name}` has no {of_client}, or is not there"),
+                Peer::Device | Peer::Nobody => format!("the sound server has no {of_server}"),
+            };
+            Err(SoundError::Peer(what))
+        }
         [only] => Ok(ours.iter().map(|port| (port.as_str(), only.as_str())).collect()),
         _ => Ok(ours.iter().map(String::as_str).zip(theirs.iter().map(String::as_str)).collect()),
     }
@@ -158,12 +166,12 @@ mod tests {
         let ours = names(&["p:out_1", "p:out_2"]);
         let paired = |theirs: &[&str]| {
             let theirs = names(theirs);
-            let pairs = pairs(&ours, &theirs, "missing", &Peer::Device);
+            let pairs = pairs(&ours, &theirs, ["sink", "input"], &Peer::Device);
             pairs.map(|pairs| pairs.iter().map(|(_, port)| (*port).to_owned()).collect::<Vec<_>>())
         };
         assert_eq!(paired(&["a: x:L", "a: x:R", "b:L"]).unwrap(), ["a: x:L", "a: x:R"]);
         assert_eq!(paired(&["a:M", "b:L", "b:R"]).unwrap(), ["a:M", "a:M"]);
         let error = paired(&[]).unwrap_err().to_string();
-        assert_eq!(error, "missing: the device of the sound server");
+        assert_eq!(error, "the sound server has no sink");
     }
 }

@@ -56,7 +56,7 @@ pub enum WaveError {
     Form(#[from] hound::Error),
     /// The channels.
     #[error(
-        "it has {0} channels; 2 to {CHANNELS_MOST} are needed: the microphone first, then the photodiode"
+        "it {}; 2 to {CHANNELS_MOST} channels are needed: the microphone first, then the photodiode", channels(*.0)
     )]
     Channels(u16),
     /// The rate.
@@ -75,6 +75,11 @@ pub enum WaveError {
         /// The marks in it.
         found: usize,
     },
+}
+
+/// What a recording with this number of channels is.
+fn channels(count: u16) -> String {
+    if count == 1 { "is mono".to_owned() } else { format!("has {count} channels") }
 }
 
 /// The samples of both channels.

@@ -328,7 +328,7 @@ fn many_marks_are_paired_with_the_nearest_tones() {
 fn what_is_no_recording_of_marks_is_refused() {
     let read = |bytes: &[u8]| wave::read(bytes).map_err(|error| error.to_string());
     assert!(read(b"RIFF").unwrap_err().starts_with("it is not a wave file"));
-    assert!(read(&recording(0, 1)).unwrap_err().starts_with("it has 1 channels"));
+    assert!(read(&recording(0, 1)).unwrap_err().starts_with("it is mono"));
     let whole = recording(0, 2);
     assert!(read(&whole[..whole.len() / 2]).unwrap_err().starts_with("it is not a wave file"));
     let silent = wave::Recording { rate: 8000, microphone: vec![0.0; 80], photodiode: vec![] };

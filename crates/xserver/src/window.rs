@@ -63,11 +63,11 @@ pub enum WindowError {
         reason: String,
     },
     /// It worked, and does not any more.
-    #[error("the X server of {display} has ended or closed the connection: {reason}")]
+    #[error("the X server of {display} is gone, or closed our window{}", because(.reason))]
     Ended {
         /// Its name.
         display: String,
-        /// What failed.
+        /// What failed; empty if nothing else did.
         reason: String,
     },
     /// It did not answer in time; it may do so later.
@@ -92,7 +92,9 @@ impl WindowError {
                 Some("start an X server there, or set XAUTHORITY if it demands authority")
             }
             Self::NoWay { .. } => Some("--transport auto uses what there is"),
-            Self::Pixels { .. } => Some("start the display with depth 24, 16, 15 or 8"),
+            Self::Pixels { .. } => Some(
+                "start the display with depth 24 and true colour: Xvfb :1 -screen 0 1280x720x24",
+            ),
             Self::Ended { .. } | Self::Silent { .. } => None,
         }
     }
@@ -167,6 +169,11 @@ impl Display {
     fn silent(&self, patience: Duration) -> WindowError {
         WindowError::Silent { display: self.name.clone(), patience }
     }
+}
+
+/// A reason after a statement, if there is one.
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
 /// Why something is not possible, without the name of the display.

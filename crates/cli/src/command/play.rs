@@ -6,6 +6,7 @@ mod folder;
 mod keys;
 mod show;
 
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -136,9 +137,14 @@ enum Transport {
 
 impl Transport {
     /// Where it leads, on a display or the default one.
-    fn output(self, display: Option<String>) -> Output {
+    fn output(self, display: Option<String>) -> CommandResult<Output> {
         let x11 = |display, transport| Output::X11 { display, transport };
-        match self {
+        let kind = match &display {
+            Some(name) if matches!(self, Self::Auto) => kind_of(name)?,
+            _ => Kind::X11,
+        };
+        Ok(match self {
+            Self::Auto if kind == Kind::Wayland => Output::Wayland { display },
             Self::Wayland => Output::Wayland { display },
             Self::Auto if display.is_none() && !is_set("DISPLAY") && is_set("WAYLAND_DISPLAY") => {
                 Output::Wayland { display }
@@ -147,6 +153,35 @@ impl Transport {
             Self::Present => x11(display, Some(tactus_player::Transport::Present)),
             Self::Shm => x11(display, Some(tactus_player::Transport::Shm)),
             Self::Socket => x11(display, Some(tactus_player::Transport::Socket)),
+        })
+    }
+}
+
+/// Who serves a display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    X11,
+    Wayland,
+}
+
+/// Who serves a display of this name: X11 has `HOST:NUMBER` and sockets named X0, Wayland has a socket
+/// in XDG_RUNTIME_DIR, or anywhere by its path.
+fn kind_of(name: &str) -> CommandResult<Kind> {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").unwrap_or_default();
+    // A name that is a whole path replaces the folder.
+    let path = Path::new(&folder).join(name);
+    let is_socket = path.metadata().is_ok_and(|found| found.file_type().is_socket());
+    let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix('X'));
+    let is_of_x11 = number.is_some_and(|number| number.parse::<u32>().is_ok());
+    match is_socket {
+        true if is_of_x11 => Ok(Kind::X11),
+        true => Ok(Kind::Wayland),
+        false if name.contains(':') || name.starts_with('/') => Ok(Kind::X11),
+        false if name.starts_with("wayland-") => Ok(Kind::Wayland),
+        false => {
+            let name = format::quoted(name);
+            let text = format!("`{name}` is no display: write :0, wayland-0 or a path");
+            Err(CommandError::usage(text))
         }
     }
 }
@@ -221,9 +256,9 @@ impl HowArguments {
     }
 
     /// Where the picture of a clip is shown.
-    fn output(&self, display: Option<String>) -> Output {
+    fn output(&self, display: Option<String>) -> CommandResult<Output> {
         match &self.through {
-            Some(socket) => Output::Server { socket: socket.clone(), device: display },
+            Some(socket) => Ok(Output::Server { socket: socket.clone(), device: display }),
             None => self.transport.output(display),
         }
     }
@@ -246,15 +281,15 @@ impl HowArguments {
                 return Err(CommandError::usage(text));
             }
         };
-        let track = |(clip, display)| Track { clip, output: self.output(display) };
-        let tracks = clips.into_iter().zip(displays).map(track).collect();
+        let track = |(clip, display)| Ok(Track { clip, output: self.output(display)? });
+        let tracks: CommandResult<_> = clips.into_iter().zip(displays).map(track).collect();
         let sound = match &self.sound {
             _ if self.mute => None,
             Some(to) => Some(to.clone()),
             None => Some(Destination::Server(Peer::Device)),
         };
         Ok(Spec {
-            tracks,
+            tracks: tracks?,
             from: MediaTime::ZERO.after(self.start),
             length: self.duration,
             speed: self.rate,
@@ -286,5 +321,17 @@ pub(crate) fn not_played(error: PlayerError) -> CommandError {
     match hint {
         Some(hint) => error.with_hint(hint).into(),
         None => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_display_is_of_x11_or_wayland_by_its_name() {
+        let kind = |name| kind_of(name).ok();
+        assert_eq!([":0", "host:1.0", "/no/X0"].map(kind), [Some(Kind::X11); 3]);
+        assert_eq!((kind("wayland-nowhere"), kind("foo")), (Some(Kind::Wayland), None));
     }
 }

@@ -41,7 +41,10 @@ pub(super) fn run(arguments: &PlayArguments) -> CommandResult {
     let [from, subject] = [from, subject]
         .map(|text| text.as_deref().map_or_else(|| "unknown".to_owned(), format::quoted));
     arguments.how.quietness.note(format_args!("from {from}: {subject}"));
-    let clip = probe::probe(&unpacked.clip()).map_err(|error| not_played(error.into()))?;
+    let mail = &arguments.mail;
+    let clip =
+        probe::probe(&unpacked.clip()).map_err(|error| not_played(error.about(mail).into()))?;
+    let clip = Clip { name: mail.clone(), ..clip };
     play_by(&commands, vec![with_stamps(clip, &unpacked.timing)], &arguments.how)
 }
 

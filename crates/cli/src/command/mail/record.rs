@@ -1,7 +1,7 @@
 //! `tactus mail record`.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,12 +13,14 @@ use tactus_app::{Error, ErrorKind};
 use tactus_clip::FfmpegError;
 use tactus_mail::pictures::{PictureError, SIDES, Size};
 use tactus_mail::record::{LENGTH_MAX, RecordError, SourceError};
+use tactus_mail::sound::NoSound;
 use tactus_mail::timing::beside;
 use tactus_mail::{PictureSource, Plan, Progress, Recorded, Recorder, SoundSource, Timing};
 use tactus_model::format;
 use tactus_model::frames::Rate;
 use tactus_model::pixels::NotASize;
 use tactus_model::time::Nanos;
+use tactus_sound::SoundError;
 
 use super::size_text;
 use crate::error::{CommandError, CommandResult};
@@ -89,6 +91,10 @@ pub(super) fn run(arguments: &RecordArguments) -> CommandResult {
     if duration.is_some_and(|duration| duration > LENGTH_MAX) {
         return Err(CommandError::usage("a clip has at most 1h"));
     }
+    if let Some(webm) = named_otherwise(clip) {
+        let [clip, webm] = [clip.display(), webm.display()];
+        return Err(CommandError::usage(format!("{clip}: a clip is WebM; name it {webm}")));
+    }
     let plan = Plan {
         picture: arguments.picture.clone(),
         display: arguments.display.clone(),
@@ -123,6 +129,16 @@ pub(super) fn run(arguments: &RecordArguments) -> CommandResult {
     }
 }
 
+/// The right name of a clip whose name is that of another format.
+fn named_otherwise(clip: &Path) -> Option<PathBuf> {
+    const OTHERS: [&str; 17] = [
+        "mp4", "m4v", "mov", "avi", "mpg", "mpeg", "ts", "ogg", "ogv", "flv", "wmv", "gif", "wav",
+        "mp3", "m4a", "opus", "eml",
+    ];
+    let ending = clip.extension()?.to_str()?.to_ascii_lowercase();
+    OTHERS.contains(&ending.as_str()).then(|| clip.with_extension("webm"))
+}
+
 fn failed(error: RecordError) -> CommandError {
     let kind = match &error {
         RecordError::Nothing => ErrorKind::Usage,
@@ -136,6 +152,9 @@ fn failed(error: RecordError) -> CommandError {
         RecordError::Encoder(FfmpegError::NotInstalled) => Some("apt-get install ffmpeg"),
         RecordError::Source(SourceError::Picture(PictureError::Display { .. })) => {
             Some("set DISPLAY, or use --display or --picture synthetic")
+        }
+        RecordError::Source(SourceError::Sound(NoSound::Capture(SoundError::Peer(_)))) => {
+            Some("use --sound none, or microphone:NAME (a client, such as the monitor of a sink)")
         }
         RecordError::Source(SourceError::Sound(_)) => {
             Some("start PipeWire or JACK, or use --sound none")
@@ -248,5 +267,17 @@ impl Summary {
             ));
         }
         text + &format!(", {}", size_text(self.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clip_has_no_name_of_another_format() {
+        let right = |name| named_otherwise(Path::new(name));
+        assert_eq!(right("a.MP4"), Some(PathBuf::from("a.webm")));
+        assert_eq!(["a.webm", "a.mkv", "a", "mp4"].map(right), [None, None, None, None]);
     }
 }

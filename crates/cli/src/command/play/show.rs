@@ -73,7 +73,7 @@ impl Show {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(None, quietness.target()).with_style(style);
-        let names = spec.tracks.iter().map(|track| track.clip.path.display().to_string()).collect();
+        let names = spec.tracks.iter().map(|track| track.clip.name.display().to_string()).collect();
         let (windows, sound, ended) = (Vec::new(), None, None);
         Self { bar, quietness, json, names, windows, sound, written: Ok(()), ended }
     }
@@ -211,8 +211,8 @@ fn sound_text(sound: &SoundInfo, counts: &SoundCounts) -> String {
         missing => format!(", {} missing", format::count(missing)),
     };
     format!(
-        "sound by {client} ({rate} Hz, cycles of {cycle} frames): {} played, {} cut{missing}; {xruns}, {jumps}",
-        format::counted(counts.played, "frame"),
+        "sound by {client} ({rate} Hz, cycles of {cycle} samples): {} played, {} cut{missing}; {xruns}, {jumps}",
+        format::counted(counts.played, "sample"),
         format::count(counts.cut),
     )
 }
