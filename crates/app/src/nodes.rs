@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use tactus_cluster::nodes::{Ended, NodeJob, NodePlan, NodeSettings, Taken, run_file};
+use tactus_cluster::nodes::{
+    Ended, NodeJob, NodePlan, NodeSettings, Taken, check_digest, hand_back,
+};
 use tactus_cluster::slurm;
 use tactus_lab::target::Stopper;
 use tactus_model::experiment::Plan;
@@ -188,6 +190,8 @@ fn import(
     if size > RUN_BYTES {
         return Err(refused(&format!("it is larger than {} GiB", RUN_BYTES >> 30)));
     }
+    check_digest(path, &file).map_err(|reason| refused(&reason))?;
+    file.seek(SeekFrom::Start(0)).map_err(|error| refused(&error))?;
     let run = FileRun::read(&file).map_err(|error| refused(&error))?.run;
     check(&run.header, job, node).map_err(|reason| refused(&reason))?;
     file.seek(SeekFrom::Start(0)).map_err(|error| refused(&error))?;
@@ -239,9 +243,8 @@ pub fn run_node(
             "the task was ended before its run was complete",
         ));
     }
-    let path: PathBuf = run_file(directory, task);
     let run = Exported::Run { store: &store, run: done.run, with_samples: true };
-    run.write_to(Form::Recording, &path)
+    hand_back(directory, task, |path| run.write_to(Form::Recording, path))
 }
 
 #[cfg(test)]
@@ -264,8 +267,16 @@ mod tests {
         let facts = MachineFacts { node, ..MachineFacts::unknown(moment) };
         let run = store.create_run(plan, &facts, "0", moment, None).unwrap();
         store.finish_run(&run, status, &facts).unwrap();
-        let path = folder.join("0.1.run");
-        store.export(&run, File::create(&path).unwrap(), true).unwrap();
+        let results = folder.join("results");
+        std::fs::create_dir_all(&results).unwrap();
+        hand_back(folder, 0, |path| -> Result<()> {
+            store.export(&run, File::create(path).unwrap(), true).unwrap();
+            Ok(())
+        })
+        .unwrap();
+        let mut files = std::fs::read_dir(&results).unwrap().map(|file| file.unwrap().path());
+        let path = folder.join(files.next().unwrap().file_name().unwrap());
+        std::fs::rename(results.join(path.file_name().unwrap()), &path).unwrap();
         path
     }
 
@@ -298,6 +309,15 @@ mod tests {
         assert!(store.list().unwrap().is_empty());
 
         let path = exported(folder.path(), &ours, node("n1", "x-7"), complete);
+        let altered = folder.path().join("altered");
+        std::fs::create_dir(&altered).unwrap();
+        let altered = altered.join(path.file_name().unwrap());
+        let text = std::fs::read_to_string(&path).unwrap().replacen("\"0\"", "\"1\"", 1);
+        std::fs::write(&altered, text).unwrap();
+        match import(&mut store, &altered, &job, "n1") {
+            Err(Refusal::File(reason)) => assert!(reason.contains("digest"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
         let run = import(&mut store, &path, &job, "n1").unwrap();
         assert_eq!(run.as_str(), "x-7-n1");
     }

@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tactus_model::digest::sha256_of;
 use tactus_model::experiment::Plan;
 use tactus_model::format::printable;
-use tactus_model::time::Nanos;
+use tactus_model::time::{Nanos, Realtime};
 use tactus_wire::{MESSAGE_LIMIT, parse};
 
 use crate::ClusterError;
@@ -76,10 +78,45 @@ impl NodePlan {
     }
 }
 
-/// The file into which an attempt of a task writes its run, complete or not at all.
-pub fn run_file(directory: &Path, task: usize) -> PathBuf {
-    let process = std::process::id();
-    directory.join(RESULTS).join(format!("{task}.{process}{RUN}"))
+/// Hands back the run of a task, which `write` writes to the path it gets. Its file appears complete or
+/// not at all, under a name with its digest.
+///
+/// # Errors
+/// Those of `write`, or the file cannot be moved.
+pub fn hand_back<E: From<ClusterError>>(
+    directory: &Path,
+    task: usize,
+    write: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    // A directory of its own: on a network filesystem, a node may not see that another holds a file in a
+    // shared one, and take it for one that was left.
+    let now = tactus_sys::clock::now::<Realtime>().as_nanos();
+    let results = directory.join(RESULTS);
+    let place = results.join(format!(".{task}.{}-{now}", std::process::id()));
+    fs::create_dir(&place).map_err(of_file("create", &place))?;
+    let file = place.join("run");
+    let handed = write(&file).and_then(|()| {
+        let digest = File::open(&file).and_then(sha256_of).map_err(of_file("read", &file))?;
+        let to = results.join(format!("{task}.{digest}{RUN}"));
+        Ok(fs::rename(&file, &to).map_err(of_file("write", &to))?)
+    });
+    // What stays has no name of a run, and goes with the directory of the job.
+    let _ = fs::remove_dir_all(&place);
+    handed
+}
+
+/// Requires that the content of a file that was [handed back](hand_back) has the digest in its name.
+///
+/// # Errors
+/// A sentence that says why the file is not accepted.
+pub fn check_digest(path: &Path, content: impl Read) -> Result<(), String> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let named = name.strip_suffix(RUN).and_then(|name| name.split_once('.'));
+    let digest = sha256_of(content).map_err(|error| error.to_string())?;
+    match named {
+        Some((_, named)) if named == digest => Ok(()),
+        _ => Err("the digest of its content is not the one in its name".to_owned()),
+    }
 }
 
 /// What became of the file of a run.
@@ -367,11 +404,24 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         assert!(results(directory.path(), RUN).is_err());
         fs::create_dir(directory.path().join(RESULTS)).unwrap();
-        let run = run_file(directory.path(), 2);
-        fs::write(&run, "").unwrap();
+        hand_back(directory.path(), 2, |path| {
+            fs::write(path, "a run").map_err(of_file("write", path))
+        })
+        .unwrap();
+        let failed = hand_back(directory.path(), 1, |path| {
+            fs::write(path, "a part").unwrap();
+            Err(ClusterError::Ended)
+        });
+        assert!(matches!(failed, Err(ClusterError::Ended)));
         for name in [".tactus-1-0", "x.run", "3.turn"] {
             fs::write(directory.path().join(RESULTS).join(name), "").unwrap();
         }
-        assert_eq!(results(directory.path(), RUN).unwrap(), [(2, run)]);
+        let found = results(directory.path(), RUN).unwrap();
+        let [(2, run)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(check_digest(run, "a run".as_bytes()), Ok(()));
+        assert!(check_digest(run, "a rum".as_bytes()).unwrap_err().contains("digest"));
+        assert!(check_digest(Path::new("2.run"), "a run".as_bytes()).is_err());
+        let names = fs::read_dir(directory.path().join(RESULTS)).unwrap().count();
+        assert_eq!(names, 4, "the run and what was planted");
     }
 }

@@ -139,7 +139,11 @@ const ROWS: &[Row] = &[
     (&["lab", "setup", "debian-cluod-arm64"], "did you mean `debian-cloud-arm64`?", 2),
     (&["lab", "bisect"], "--good <REVISION>", 2),
     (&["lab", "bisect", "--good", "a", "--kernel", "debian"], "leave out `--kernel`", 2),
-    (&["lab", "bisect", "--good", "a", "--tree", "{dir}/none"], "git", 3),
+    (
+        &["lab", "bisect", "--good", "a", "--tree", "{dir}/none"],
+        "--tree names a directory in a git repository",
+        2,
+    ),
     (&["mesure"], "did you mean `measure`?", 2),
     (&["runs"], "did you mean `tactus list`?", 2),
     (&["experiments"], "did you mean `tactus list experiments`?", 2),
