@@ -119,6 +119,8 @@ pub enum Event {
         interval: Nanos,
         /// Whether it is less than before.
         is_less: bool,
+        /// What was used since the last look, as a share of one CPU.
+        used: f64,
         /// How long until more is tried at the earliest.
         next_trial: Nanos,
     },
@@ -434,11 +436,18 @@ impl Agent {
             }
         }
         if let Some(stage) = changed {
-            self.change(before, stage, on_event);
+            let share = (running + saving).as_secs_f64() / elapsed.as_secs_f64();
+            self.change(before, stage, share, on_event);
         }
     }
 
-    fn change(&mut self, before: Stage, stage: Stage, on_event: &mut impl FnMut(&Event)) {
+    fn change(
+        &mut self,
+        before: Stage,
+        stage: Stage,
+        used: f64,
+        on_event: &mut impl FnMut(&Event),
+    ) {
         let interval = stage.interval(self.options.interval);
         let is_less = !stage.records() && before.records()
             || interval > before.interval(self.options.interval);
@@ -452,7 +461,7 @@ impl Agent {
             status.stage = stage;
             status.reductions += u64::from(is_less);
         }
-        on_event(&Event::Stage { stage, interval, is_less, next_trial });
+        on_event(&Event::Stage { stage, interval, is_less, used, next_trial });
     }
 
     /// Explains the late wakeups that wait, and saves the recording.

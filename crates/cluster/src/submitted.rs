@@ -45,7 +45,10 @@ impl Submitted {
             }
             return Err(error);
         }
-        listener(&Notice::Submitted { job: scheduler.job(), tasks: numbers.len(), turns });
+        // A person starts the others.
+        if scheduler.has_tasks() {
+            listener(&Notice::Submitted { job: scheduler.job(), tasks: numbers.len(), turns });
+        }
         let began = Instant::now();
         Ok(Self {
             scheduler,

@@ -178,16 +178,15 @@ fn print(event: &Event, quietness: Quietness, one_fix: bool) {
         }
         Event::Removed { name } => quietness.note(format_args!("removed {name} to make room")),
         Event::NotSaved { reason } => say!("warning: {reason}; the agent goes on"),
-        Event::Stage { stage, interval, is_less: true, next_trial } => say!(
-            "warning: the budget is exceeded: {}; more is tried in {} at the earliest",
-            match stage.records() {
-                true => format!("the interval is {interval}"),
-                false => format!("nothing is recorded, and the interval is {interval}"),
-            },
+        Event::Stage { interval, is_less: true, used, next_trial, .. } => say!(
+            "warning: budget exceeded ({:.2} % of one CPU at last): nothing is recorded, so late \
+             wakeups have no causes; interval {interval}. Next attempt in {} at the earliest, or \
+             give it a larger --budget",
+            used * 100.0,
             span(*next_trial)
         ),
         Event::Stage { stage, interval, .. } => quietness.note(format_args!(
-            "there is room in the budget again: {}, and the interval is {interval}",
+            "there is room in the budget again: {}, interval {interval}",
             if stage.records() { "recording" } else { "nothing is recorded" }
         )),
         Event::Ended { wakeups, late, starting, own, recording, watched } => {
