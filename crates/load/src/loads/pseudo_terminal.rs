@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::thread;
 
+use tactus_sys::Errno;
 use tactus_sys::pty::Pty;
 
 use super::Endless;
@@ -62,12 +64,18 @@ impl Console {
 }
 
 fn prompt(mut terminal: File) -> Endless {
-    const ACTION: &str = "read a line at the console";
     let mut line = [0; 4096];
     loop {
-        if terminal.read(&mut line).during(ACTION)? == 0 {
-            return Err(LoadError::new("the console is closed"));
+        let read = terminal.read(&mut line);
+        let prompted = read.and_then(|read| match read {
+            0 => Err(Errno::IO.into()),
+            _ => terminal.write_all(PROMPT),
+        });
+        match prompted {
+            Ok(()) => {}
+            // The person's end is closed by a thread that fails, whose reason is to be named.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => thread::park(),
+            Err(error) => return Err(error).during("prompt at the console"),
         }
-        terminal.write_all(PROMPT).during("prompt at the console")?;
     }
 }
