@@ -1,17 +1,20 @@
 //! Runs stored a second, by one writer and by eight, in a file and on a server: `cargo xtask stores`.
 //!
 //! A run has two turns of two tasks with their samples; it is created, measured and finished in four
-//! transactions, each of which is synced to the disk. The server is a PostgreSQL of its own with
+//! transactions, each of which is synced to the disk. Runs are created in different seconds, so that
+//! each gets the first name that is tried. The server is a PostgreSQL of its own with
 //! Debian's settings, on a socket. Both kinds of store take turns.
 
 #[expect(dead_code, reason = "only the tests use all of it")]
 #[path = "../tests/store/common.rs"]
 mod common;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{CREATED, Size, at, facts, measurement, plan};
 use tactus_model::run::RunStatus;
+use tactus_model::time::Nanos;
 use tactus_store::{Location, Store, StoreError};
 use tactus_testing::PostgresqlServer;
 
@@ -65,8 +68,10 @@ fn rate(location: &Location, writers: usize) -> f64 {
 }
 
 fn run(store: &mut Store) -> Result<(), StoreError> {
+    static SECONDS: AtomicU64 = AtomicU64::new(0);
+    let created = CREATED + Nanos::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed));
     let plan = plan(1);
-    let run = store.create_run(&plan, &facts(), "0", CREATED, None)?;
+    let run = store.create_run(&plan, &facts(), "0", created, None)?;
     for turn in plan.turns() {
         let (measurement, samples) = measurement(turn, 1, Size::SMALL);
         store.save_measurement(&run, &measurement, &samples)?;
