@@ -1,4 +1,4 @@
-//! The loop that watches: late wakeups, the budget, and what becomes of both.
+//! The loop that watches late wakeups and the budget.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,13 +6,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
-use tactus_explain::{Explanation, Options as ExplainOptions, ProbeTask, explain, saved_wakeup};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::{EventSource, LateWakeup, Observers};
-use tactus_model::result::Shortfall;
-use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos, Realtime};
 use tactus_model::token_bucket::TokenBucket;
 use tactus_record::file::RecordingFile;
@@ -24,6 +20,8 @@ use tactus_sys::wait::{Waker, wait};
 use crate::budget::{Budget, INTERVAL_MAX, Stage, Used};
 use crate::causes::{Causes, Unknown, main_cause, main_causes};
 use crate::endpoint::Endpoint;
+use crate::event::Event;
+use crate::explained::{explain_all, worst_of};
 use crate::metrics::{Probed, Status, families};
 use crate::price::Yardstick;
 use crate::probe::{Counts, Plan, Probe};
@@ -56,89 +54,6 @@ pub struct Options {
     pub saves_per_hour: u32,
     /// Whether the probe's memory is locked.
     pub locks_memory: bool,
-}
-
-/// What happens.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
-    /// It watches.
-    Started {
-        /// Where metrics are served.
-        listen: SocketAddr,
-        /// What the machine did not grant.
-        shortfalls: Vec<Shortfall>,
-    },
-    /// Kernel events are recorded from now on.
-    Recording {
-        /// What recording an event costs.
-        price: Nanos,
-        /// The size of all buffers in bytes.
-        buffers: u64,
-    },
-    /// Kernel events cannot be recorded.
-    NotRecording {
-        /// Why.
-        reason: String,
-        /// What fixes it, if known.
-        fix: Option<String>,
-    },
-    /// Wakeups were late.
-    Late {
-        /// How many.
-        count: u64,
-        /// The latency of the worst of them.
-        worst: Nanos,
-        /// The main cause of the worst of them, or why it is not known.
-        cause: String,
-    },
-    /// The seconds before late wakeups were saved.
-    Saved {
-        /// The file.
-        file: PathBuf,
-        /// Its size.
-        bytes: u64,
-        /// How long before the late wakeup it begins.
-        before: Nanos,
-    },
-    /// A recording was removed, to make room.
-    Removed {
-        /// The name of its file.
-        name: String,
-    },
-    /// A recording could not be saved; the agent goes on.
-    NotSaved {
-        /// Why.
-        reason: String,
-    },
-    /// The budget was exceeded, and less runs from now on; or more is tried again.
-    Stage {
-        /// What runs.
-        stage: Stage,
-        /// The interval of the probe.
-        interval: Nanos,
-        /// Whether it is less than before.
-        is_less: bool,
-        /// What was used since the last look, as a share of one CPU.
-        used: f64,
-        /// How long until more is tried at the earliest.
-        next_trial: Nanos,
-    },
-    /// It ended.
-    Ended {
-        /// The wakeups of the probe.
-        wakeups: u64,
-        /// How many of them were late.
-        late: u64,
-        /// The CPU time of its process until it watched.
-        starting: Nanos,
-        /// The CPU time of its threads since then.
-        own: Nanos,
-        /// The CPU time of the kernel for recording, estimated.
-        recording: Nanos,
-        /// How long it watched.
-        watched: Nanos,
-    },
 }
 
 /// Why an agent does not start.
@@ -332,9 +247,7 @@ impl Agent {
         (self.looked, self.started) = (now(), now());
         while !self.end.ended.load(Ordering::Relaxed) {
             wait(&[], &self.end.waker, LOOK)?;
-            if self.probe.has_failed() {
-                return Err(SysError::new("clock_nanosleep", tactus_sys::Errno::INVAL));
-            }
+            self.probe.check()?;
             self.look(&mut on_event);
         }
         self.account(&mut on_event);
@@ -567,27 +480,6 @@ fn listen(
         families(&status, Probed { latency: counts.latency.snapshot(), missed, interval }, refused)
     });
     Endpoint::start(address, source).map_err(|error| NotStarted::Listen { address, error })
-}
-
-/// The worst of the late wakeups that `wanted` accepts.
-fn worst_of(waiting: &[LateWakeup], wanted: impl Fn(&LateWakeup) -> bool) -> Option<LateWakeup> {
-    let wanted = waiting.iter().filter(|late| wanted(late));
-    wanted.max_by_key(|late| late.latency()).copied()
-}
-
-/// Explains late wakeups, of which the worst is the one for which the recording was taken.
-fn explain_all(file: &mut RecordingFile, waiting: &[LateWakeup]) -> Option<Explanation> {
-    let worst = file.about().saved_for?;
-    let earliest = waiting.iter().map(|late| late.due).min()?;
-    let task = saved_wakeup(file.about(), &LateWakeup { due: earliest, ..worst });
-    let opened = task.opened;
-    // The worst comes first in the explanation, so those that were worse and are not in the time of
-    // the recording are left out: they count as not explained.
-    let those = waiting.iter().filter(|late| late.latency() <= worst.latency());
-    let samples = those.map(|late| Sample { due: late.due - opened, came: late.came - opened });
-    let task = ProbeTask { samples: samples.collect(), ..task };
-    let options = ExplainOptions { threshold: Nanos::ZERO, slowest: 1, timelines: 0 };
-    explain(file, vec![task], options).ok()
 }
 
 /// A time in the name of a file, e.g. `20261128-205500.123`, in UTC.

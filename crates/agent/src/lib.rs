@@ -13,6 +13,8 @@ mod agent;
 pub mod budget;
 mod causes;
 mod endpoint;
+mod event;
+mod explained;
 pub mod exposition;
 pub mod histogram;
 mod metrics;
@@ -20,5 +22,6 @@ mod price;
 mod probe;
 pub mod shelf;
 
-pub use agent::{Agent, Event, Handle, NotStarted, Options};
+pub use agent::{Agent, Handle, NotStarted, Options};
 pub use causes::CAUSES_MAX;
+pub use event::Event;

@@ -116,8 +116,15 @@ impl Probe {
         self.counts.interval.store(interval.as_nanos(), RELAXED);
     }
 
-    /// Whether the thread ended early.
-    pub(crate) fn has_failed(&self) -> bool {
+    /// Fails as the thread did, if it did.
+    pub(crate) fn check(&mut self) -> Result<(), SysError> {
+        match self.handle.take_if(|handle| handle.is_finished()) {
+            None => Ok(()),
+            Some(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        }
+    }
+
+    fn is_over(&self) -> bool {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
 }
@@ -128,7 +135,7 @@ impl Drop for Probe {
         // not waited for.
         self.counts.ended.store(true, RELAXED);
         let until = StdInstant::now() + PATIENCE;
-        while !self.has_failed() && StdInstant::now() < until {
+        while !self.is_over() && StdInstant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -217,7 +224,7 @@ mod tests {
         let mut probe = Probe::start(plan).unwrap();
         let count = |probe: &Probe| probe.counts.latency.snapshot().count;
         while count(&probe) < 50 {
-            assert!(!probe.has_failed());
+            probe.check().unwrap();
             std::thread::sleep(interval.into());
         }
         let mut lates = std::iter::from_fn(|| probe.next_late());
