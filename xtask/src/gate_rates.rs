@@ -9,8 +9,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use anyhow::Context;
-use tactus_judge::kernels::{Decision, GateOptions, check_seeds, compare, plan};
+use tactus_judge::kernels::{Decision, check_seeds, compare, plan};
 use tactus_model::experiment::{Plan, Turn};
+use tactus_model::gate_rule::GateRule;
 use tactus_model::kernel::GuestKernel;
 use tactus_model::random::SplitMix64;
 use tactus_model::run::Run;
@@ -99,13 +100,13 @@ pub(crate) fn print(store: &Path) -> anyhow::Result<()> {
     println!("| plant | figures |{}", SEEDS.map(|seeds| format!(" {seeds} |")).concat());
     println!("|---|---|{}", "---|".repeat(SEEDS.len()));
     for paths_only in [false, true] {
-        let options = GateOptions { paths_only, ..GateOptions::default() };
+        let rule = GateRule { paths_only, ..GateRule::default() };
         let what = if paths_only { "paths" } else { "all" };
         let mut rows = vec![("nothing: other seeds of one kernel", None)];
         let planted = PLANTS.iter().chain(&LOOPS[1..]).filter(|plant| measured.has(plant));
         rows.extend(planted.map(|(plant, parameters)| (*plant, Some(*parameters))));
         for (plant, parameters) in rows {
-            let shares = SEEDS.map(|seeds| measured.refused(parameters, seeds, &options));
+            let shares = SEEDS.map(|seeds| measured.refused(parameters, seeds, &rule));
             let entries = shares.map(|share| format!(" {} |", share.unwrap_or("–".to_owned())));
             println!("| {plant} | {what} |{}", entries.concat());
         }
@@ -147,7 +148,7 @@ impl<'r> Measured<'r> {
 
     /// The share of refused gates in per cent; `None` if the run has too few rounds, or so few seeds
     /// cannot decide. Without a plant, each kernel in turn is compared with itself, by other seeds.
-    fn refused(&self, plant: Option<&str>, seeds: u32, options: &GateOptions) -> Option<String> {
+    fn refused(&self, plant: Option<&str>, seeds: u32, rule: &GateRule) -> Option<String> {
         let baseline = &self.kernels.first()?.1;
         let mut random = SplitMix64::new(u64::from(seeds));
         let mut refused = 0;
@@ -161,23 +162,23 @@ impl<'r> Measured<'r> {
                         |kernel: &GuestKernel| kernel.parameters.join(",") == parameters;
                     let (_, planted) =
                         self.kernels.iter().find(|(kernel, _)| is_planted(kernel))?;
-                    self.gate([(baseline, drawn), (planted, drawn)])
+                    self.gate([(baseline, drawn), (planted, drawn)], rule)
                 }
                 None => {
                     let others = rounds.get(seeds as usize..2 * seeds as usize)?;
                     let (_, cells) = &self.kernels[draw % self.kernels.len()];
-                    self.gate([(cells, drawn), (cells, others)])
+                    self.gate([(cells, drawn), (cells, others)], rule)
                 }
             };
-            check_seeds(&gate.header.plan, options).ok()?;
-            let comparison = compare(&gate, options).ok()?;
-            refused += usize::from(comparison.decision(options) == Decision::Refused);
+            check_seeds(&gate.header.plan, rule).ok()?;
+            let comparison = compare(&gate, rule).ok()?;
+            refused += usize::from(comparison.decision(rule) == Decision::Refused);
         }
         Some(format!("{:.1}", 100.0 * refused as f64 / DRAWS as f64))
     }
 
     /// A gate of these cells and rounds of both sides.
-    fn gate(&self, sides: [(&Vec<usize>, &[u32]); 2]) -> Run {
+    fn gate(&self, sides: [(&Vec<usize>, &[u32]); 2], rule: &GateRule) -> Run {
         let side = |cells: &[usize], rounds: &[u32]| Plan {
             cells: cells.iter().map(|cell| self.run.header.plan.cells[*cell].clone()).collect(),
             rounds: rounds.len() as u32,
@@ -185,7 +186,7 @@ impl<'r> Measured<'r> {
         };
         let [baseline, kernel] = sides.map(|(cells, rounds)| side(cells, rounds));
         let mut header = self.run.header.clone();
-        header.plan = plan(baseline, kernel);
+        header.plan = plan(baseline, kernel, *rule);
         let mut measurements = Vec::new();
         for (number, (cells, rounds)) in sides.into_iter().enumerate() {
             for found in &self.run.measurements {

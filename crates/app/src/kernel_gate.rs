@@ -4,12 +4,13 @@ use std::io;
 
 use tactus_cluster::NoticeListener;
 use tactus_judge::gate::GateReport;
-use tactus_judge::kernels::{self as judged, Decision, GateOptions, KernelComparison};
+use tactus_judge::kernels::{self as judged, Decision, KernelComparison};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
 use tactus_model::address::Address;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::gate_rule::GateRule;
 use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::kernel::GuestKernel;
 use tactus_model::result::{Failure, Shortfall};
@@ -20,7 +21,8 @@ use crate::measure::{self, CarriedOut, GuestSettings, Listener};
 use crate::places::BuildListener;
 use crate::{Error, ErrorKind, Places, Result, kernels, plan};
 
-/// The cells of an experiment, each under the kernel of `overrides` and then under `against`.
+/// The cells of an experiment, each under the kernel of `overrides` and then under `against`, and the
+/// rule by which the run will be judged.
 /// They are measured in deterministic time: at the speed of `overrides`, else of the experiment,
 /// else the fastest.
 ///
@@ -31,7 +33,7 @@ pub fn plan(
     name: &str,
     mut overrides: Overrides,
     against: Option<&GuestKernel>,
-    options: &GateOptions,
+    rule: &GateRule,
 ) -> Result<Plan> {
     let wanted = overrides.settings.values("kernel").unwrap_or_default();
     let ([_], Some(against)) = (wanted, against) else {
@@ -48,8 +50,8 @@ pub fn plan(
         overrides.guest_time.or(exact).or(Some(GuestTime::Exact(Speed::FASTEST)));
     let kernel = plan::plan_of(name, &experiment, &overrides)?;
     overrides.settings.set("kernel", vec![against.to_string()]).map_err(Error::usage)?;
-    let plan = judged::plan(plan::plan_of(name, &experiment, &overrides)?, kernel);
-    match judged::check_seeds(&plan, options) {
+    let plan = judged::plan(plan::plan_of(name, &experiment, &overrides)?, kernel, *rule);
+    match judged::check_seeds(&plan, rule) {
         Ok(()) => Ok(plan),
         Err(few) => {
             let hint = format!("--seeds {}, fewer cells, or a higher --false-alarms", few.needed);
@@ -287,8 +289,8 @@ pub struct KernelGate {
 ///
 /// # Errors
 /// The run was not measured by a gate.
-pub fn judge(run: &Run, options: &GateOptions) -> Result<KernelGate> {
-    let comparison = judged::compare(run, options)?;
-    let (decision, report) = (comparison.decision(options), comparison.report(options));
+pub fn judge(run: &Run, rule: &GateRule) -> Result<KernelGate> {
+    let comparison = judged::compare(run, rule)?;
+    let (decision, report) = (comparison.decision(rule), comparison.report(rule));
     Ok(KernelGate { decision, comparison, report })
 }

@@ -88,6 +88,7 @@ pub fn plan(graph: &Graph, rounds: u32, seed: u64) -> Plan {
         rounds,
         seed,
         until: None,
+        gate: None,
         cells: graph.cells.clone(),
     }
 }

@@ -116,6 +116,7 @@ fn header(
             rounds: files.len() as u32,
             seed: 0,
             until: None,
+            gate: None,
             cells: first.cells.iter().map(|found| found.cell.clone()).collect(),
         },
         facts_before: MachineFacts { taken: created, ..first.facts.clone() },

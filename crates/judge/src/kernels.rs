@@ -6,14 +6,13 @@
 //! seeds agree does not show that all do. Differences within the [`Allowance`] are ignored. The
 //! p-values of all figures are adjusted for multiple comparisons by Hochberg's method, so that
 //! for two equal kernels the probability of any reported difference is at most
-//! [`GateOptions::false_alarms`].
+//! [`GateRule::false_alarms`].
 //!
 //! Both kernels have the same seeds, but the ranks do not pair them: one instruction more changes
 //! what coincides, and the signs of ten pairs have a p-value of at least 0.002, which no adjustment
 //! survives. What a seed has in common under both kernels, the due times of its wakeups, makes
 //! the ranks more alike than those of independent seeds, so false alarms become rarer.
 
-mod allowance;
 mod figure;
 mod ranks;
 
@@ -24,47 +23,17 @@ use serde::Serialize;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::Plan;
 use tactus_model::format;
+use tactus_model::gate_rule::{Allowance, GateRule};
 use tactus_model::guest::{Guest, GuestTime, Speed};
 use tactus_model::label::labels;
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::Run;
 
-pub use allowance::{Allowance, NotAnAllowance};
 pub use figure::{Figure, Kind};
 
 use crate::compare::adjusted;
 use crate::gate::{GateReport, Judgement, Outcome};
 use crate::verdict::needed_third_boot;
-
-/// The definition of a difference, and which differences a gate refuses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GateOptions {
-    /// Differences up to this count as the same.
-    pub allowance: Allowance,
-    /// The probability, 0 to 1, of any false alarm among all comparisons of equal kernels.
-    pub false_alarms: f64,
-    /// Compare paths only, not tails: fewer figures need fewer seeds.
-    pub paths_only: bool,
-    /// Also refuse figures that became less.
-    pub refuse_any_difference: bool,
-}
-
-impl GateOptions {
-    /// The default probability of a false alarm: the gate refuses one in a hundred changes
-    /// that have no effect.
-    pub const FALSE_ALARMS: f64 = 0.01;
-}
-
-impl Default for GateOptions {
-    fn default() -> Self {
-        Self {
-            allowance: Allowance::DEFAULT,
-            false_alarms: Self::FALSE_ALARMS,
-            paths_only: false,
-            refuse_any_difference: false,
-        }
-    }
-}
 
 /// One of the two kernels of a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -232,12 +201,13 @@ pub enum NotAGate {
     NotExact(String),
 }
 
-/// The plan of a gate: the cells under the baseline, then the same cells under the kernel.
+/// The plan of a gate with this rule: the cells under the baseline, then the same cells under the
+/// kernel.
 ///
 /// Both may be the same kernel, which tests the gate itself.
-pub fn plan(mut baseline: Plan, kernel: Plan) -> Plan {
-    baseline.cells.extend(kernel.cells);
-    baseline
+pub fn plan(baseline: Plan, kernel: Plan, rule: GateRule) -> Plan {
+    let cells = baseline.cells.into_iter().chain(kernel.cells).collect();
+    Plan { cells, gate: Some(rule), ..baseline }
 }
 
 /// The reason why a gate cannot find any difference.
@@ -261,16 +231,16 @@ pub struct TooFewSeeds {
 ///
 /// # Errors
 /// It has too few.
-pub fn check_seeds(plan: &Plan, options: &GateOptions) -> Result<(), TooFewSeeds> {
+pub fn check_seeds(plan: &Plan, rule: &GateRule) -> Result<(), TooFewSeeds> {
     let cells = &plan.cells[..plan.cells.len() / 2];
     let of_cell = |cell: &Cell| {
         Figure::ALL
             .into_iter()
-            .filter(|figure| figure.is_wanted(options) && figure.may_have(cell))
+            .filter(|figure| figure.is_wanted(rule) && figure.may_have(cell))
             .count()
     };
     let figures = cells.iter().map(of_cell).sum();
-    let false_alarms = options.false_alarms;
+    let false_alarms = rule.false_alarms;
     let suffice = |seeds: u32| can_decide(seeds as usize, seeds as usize, figures, false_alarms);
     let needed = (1..).find(|seeds| suffice(*seeds)).unwrap_or(u32::MAX);
     match plan.rounds < needed {
@@ -284,11 +254,11 @@ fn can_decide(baseline: usize, kernel: usize, figures: usize, false_alarms: f64)
     ranks::least_chance(baseline, kernel) * figures as f64 <= false_alarms
 }
 
-/// Why a gate with these options compares only the paths of a plan by [`plan`]: its seeds suffice
+/// Why a gate with this rule compares only the paths of a plan by [`plan`]: its seeds suffice
 /// for these, but not for tails too. `None` if it compares all, or cannot decide at all.
-fn tails_left_out(plan: &Plan, options: &GateOptions) -> Option<TooFewSeeds> {
-    let paths = GateOptions { paths_only: true, ..*options };
-    let few = check_seeds(plan, options).err()?;
+fn tails_left_out(plan: &Plan, rule: &GateRule) -> Option<TooFewSeeds> {
+    let paths = GateRule { paths_only: true, ..*rule };
+    let few = check_seeds(plan, rule).err()?;
     check_seeds(plan, &paths).is_ok().then_some(few)
 }
 
@@ -302,7 +272,7 @@ pub const fn is_unmeasured(run: &Run) -> bool {
 ///
 /// # Errors
 /// The run has another kind of plan.
-pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, NotAGate> {
+pub fn compare(run: &Run, rule: &GateRule) -> Result<KernelComparison, NotAGate> {
     let plan = &run.header.plan;
     let id = || run.header.id.to_string();
     let (before, after) = plan.cells.split_at(plan.cells.len() / 2);
@@ -310,9 +280,9 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
     let (GuestTime::Exact(speed), GuestTime::Exact(_)) = (from.time, to.time) else {
         return Err(NotAGate::NotExact(id()));
     };
-    let left_out = tails_left_out(plan, options);
-    let options = &GateOptions { paths_only: options.paths_only || left_out.is_some(), ..*options };
-    let figures = |cell: usize| figures(run, [cell, cell + before.len()], speed, options);
+    let left_out = tails_left_out(plan, rule);
+    let rule = &GateRule { paths_only: rule.paths_only || left_out.is_some(), ..*rule };
+    let figures = |cell: usize| figures(run, [cell, cell + before.len()], speed, rule);
     let mut cells: Vec<CellComparison> = labels(before)
         .into_iter()
         .enumerate()
@@ -321,7 +291,7 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
             reason => CellComparison { cell: label, figures: Vec::new(), not_measured: reason },
         })
         .collect();
-    conclude(cells.iter_mut().flat_map(|cell| &mut cell.figures).collect(), options);
+    conclude(cells.iter_mut().flat_map(|cell| &mut cell.figures).collect(), rule);
     Ok(KernelComparison {
         run: id(),
         baseline: side(run, from, 0..before.len()),
@@ -329,8 +299,8 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
         mips: speed.mips(),
         seeds: plan.rounds,
         seed: plan.seed,
-        allowance: options.allowance,
-        false_alarms: options.false_alarms,
+        allowance: rule.allowance,
+        false_alarms: rule.false_alarms,
         third_boots: run.measurements.iter().filter(|found| needed_third_boot(found)).count()
             as u64,
         tails_left_out: left_out.map(|few| format!("tails were left out: {few}")),
@@ -375,15 +345,10 @@ fn not_measured(run: &Run, pair: [usize; 2]) -> Option<String> {
 }
 
 /// The figures that both cells have for every seed. Their verdicts are not final.
-fn figures(
-    run: &Run,
-    pair: [usize; 2],
-    speed: Speed,
-    options: &GateOptions,
-) -> Vec<FigureComparison> {
+fn figures(run: &Run, pair: [usize; 2], speed: Speed, rule: &GateRule) -> Vec<FigureComparison> {
     Figure::ALL
         .into_iter()
-        .filter(|figure| figure.is_wanted(options))
+        .filter(|figure| figure.is_wanted(rule))
         .filter_map(|figure| {
             let values = pair.map(|cell| {
                 let probe = run.header.plan.cells[cell].probe.kind();
@@ -394,7 +359,7 @@ fn figures(
             let both: Vec<&Measurement> =
                 pair.into_iter().flat_map(|cell| run.of_cell(cell)).collect();
             let grain = figure::grain(figure, &both);
-            compared(figure, &baseline, &kernel, options.allowance, grain)
+            compared(figure, &baseline, &kernel, rule.allowance, grain)
         })
         .collect()
 }
@@ -438,15 +403,15 @@ const fn direction(is_greater: bool) -> Verdict {
 }
 
 /// Completes the verdicts, for all figures of a gate together.
-fn conclude(figures: Vec<&mut FigureComparison>, options: &GateOptions) {
+fn conclude(figures: Vec<&mut FigureComparison>, rule: &GateRule) {
     let tests = figures.len();
     let adjusted = adjusted(&figures.iter().map(|figure| figure.chance).collect::<Vec<_>>());
     for (figure, adjusted_chance) in figures.into_iter().zip(adjusted) {
         figure.adjusted_chance = adjusted_chance;
-        let is_open = figure.verdict != Verdict::Same && adjusted_chance > options.false_alarms;
+        let is_open = figure.verdict != Verdict::Same && adjusted_chance > rule.false_alarms;
         if is_open {
             let seeds = (figure.baseline.count, figure.kernel.count);
-            figure.verdict = match can_decide(seeds.0, seeds.1, tests, options.false_alarms) {
+            figure.verdict = match can_decide(seeds.0, seeds.1, tests, rule.false_alarms) {
                 true => Verdict::NoDifferenceFound,
                 false => Verdict::TooFewSeeds,
             };
@@ -473,8 +438,8 @@ impl KernelComparison {
     }
 
     /// The decision of the gate.
-    pub fn decision(&self, options: &GateOptions) -> Decision {
-        let judgements = self.judgements(options);
+    pub fn decision(&self, rule: &GateRule) -> Decision {
+        let judgements = self.judgements(rule);
         if judgements.iter().any(|judgement| judgement.outcome == Outcome::NotMet) {
             Decision::Refused
         } else if judgements.iter().any(|judgement| !judgement.passes) {
@@ -485,12 +450,8 @@ impl KernelComparison {
     }
 
     /// Every figure of every cell as a demand, for `--json` and JUnit.
-    pub fn report(&self, options: &GateOptions) -> GateReport {
-        GateReport {
-            run: self.run.clone(),
-            judgements: self.judgements(options),
-            notes: self.notes(),
-        }
+    pub fn report(&self, rule: &GateRule) -> GateReport {
+        GateReport { run: self.run.clone(), judgements: self.judgements(rule), notes: self.notes() }
     }
 
     /// What else is known about the comparison, in sentences: tails that were left out, and turns that
@@ -506,8 +467,8 @@ impl KernelComparison {
         self.tails_left_out.clone().into_iter().chain(boots).collect()
     }
 
-    fn judgements(&self, options: &GateOptions) -> Vec<Judgement> {
-        let wanted = if options.refuse_any_difference { "the same as" } else { "no greater than" };
+    fn judgements(&self, rule: &GateRule) -> Vec<Judgement> {
+        let wanted = if rule.refuse_any_difference { "the same as" } else { "no greater than" };
         self.cells
             .iter()
             .flat_map(|cell| {
@@ -519,7 +480,7 @@ impl KernelComparison {
                     found: reason.clone(),
                 });
                 let compared = cell.figures.iter().map(|figure| {
-                    let outcome = outcome(figure.verdict, options);
+                    let outcome = outcome(figure.verdict, rule);
                     Judgement {
                         cell: cell.cell.clone(),
                         demand: format!(
@@ -537,10 +498,10 @@ impl KernelComparison {
     }
 }
 
-const fn outcome(verdict: Verdict, options: &GateOptions) -> Outcome {
+const fn outcome(verdict: Verdict, rule: &GateRule) -> Outcome {
     match verdict {
         Verdict::Greater => Outcome::NotMet,
-        Verdict::Less if options.refuse_any_difference => Outcome::NotMet,
+        Verdict::Less if rule.refuse_any_difference => Outcome::NotMet,
         Verdict::Less | Verdict::Same | Verdict::NoDifferenceFound => Outcome::Met,
         Verdict::TooFewSeeds => Outcome::Unsupported,
     }

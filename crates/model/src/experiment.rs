@@ -22,6 +22,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::cell::{Cell, Inconsistent, Target};
 use crate::cost::Operation;
+use crate::gate_rule::GateRule;
 use crate::guest::GuestTime;
 use crate::label::labels;
 use crate::load::LoadPlan;
@@ -268,6 +269,7 @@ impl Experiment {
             rounds,
             seed: overrides.seed.or(self.seed).unwrap_or(0),
             until,
+            gate: None,
             cells,
         })
     }
@@ -330,7 +332,7 @@ fn layers(place: Place<'_>, value: &DeValue<'_>) -> Result<Vec<Layer>, WrongAt> 
 }
 
 /// The resolved cells of an experiment, with the seed of their order: the input of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The experiment's name.
     pub name: String,
@@ -343,6 +345,10 @@ pub struct Plan {
     /// When to stop adding rounds; `None` adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// The rule of the gate that measures it; `None` for other runs, and those of versions that did not
+    /// keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateRule>,
     /// The cells, in the order of the tables.
     pub cells: Vec<Cell>,
 }

@@ -16,6 +16,7 @@ pub mod experiment;
 pub mod facts;
 pub mod format;
 pub mod frames;
+pub mod gate_rule;
 pub mod guest;
 pub mod host;
 pub mod interrupted;

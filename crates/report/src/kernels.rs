@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use tactus_judge::kernels::{
-    CellComparison, Decision, FigureComparison, GateOptions, KernelComparison, KernelSide, Kind,
-    Seeds, Verdict, chance_in_words, check_seeds, compare,
+    CellComparison, Decision, FigureComparison, KernelComparison, KernelSide, Kind, Seeds, Verdict,
+    chance_in_words, check_seeds, compare,
 };
 use tactus_model::format;
+use tactus_model::gate_rule::GateRule;
 use tactus_model::guest::EXACT_LIMITS;
 use tactus_model::run::Run;
 
@@ -18,7 +19,7 @@ use crate::wrap::wrapped;
 /// Writes the comparison, one line per figure, then the conclusion.
 pub fn kernel_gate_text(
     comparison: &KernelComparison,
-    options: &GateOptions,
+    rule: &GateRule,
     table: &TableOptions,
 ) -> String {
     let mut text = String::new();
@@ -37,7 +38,7 @@ pub fn kernel_gate_text(
         text.push_str(&wrapped(&words, "", table.width));
     }
     text.push('\n');
-    for words in conclusion(comparison, options) {
+    for words in conclusion(comparison, rule) {
         text.push_str(&wrapped(&words, "", table.width));
     }
     let _ = write!(text, "\n{}", wrapped(EXACT_LIMITS, "", table.width));
@@ -56,17 +57,17 @@ pub(crate) struct GateView {
 }
 
 impl GateView {
-    /// The verdict on a run of two kernels in deterministic time, by the default demands; `None` for other
-    /// runs, and if the seeds do not even suffice for paths.
+    /// The verdict on a run of two kernels in deterministic time, by the rule that the run was measured
+    /// for, else the default one; `None` for other runs, and if the seeds do not even suffice for paths.
     pub(crate) fn of(run: &Run) -> Option<Self> {
-        let options = GateOptions::default();
-        let paths = GateOptions { paths_only: true, ..options };
+        let rule = run.header.plan.gate.unwrap_or_default();
+        let paths = GateRule { paths_only: true, ..rule };
         check_seeds(&run.header.plan, &paths).ok()?;
-        let comparison = compare(run, &options).ok()?;
-        let mut conclusion = conclusion(&comparison, &options).into_iter();
+        let comparison = compare(run, &rule).ok()?;
+        let mut conclusion = conclusion(&comparison, &rule).into_iter();
         let decision = conclusion.next()?;
         let sentences = conclusion.chain(not_compared(&comparison)).collect();
-        let class = match comparison.decision(&options) {
+        let class = match comparison.decision(&rule) {
             Decision::Passes => "valid",
             Decision::Refused => "invalid",
             Decision::Undecided => "warned",
@@ -162,7 +163,7 @@ fn verdict(figure: &FigureComparison) -> String {
     }
 }
 
-fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<String> {
+fn conclusion(comparison: &KernelComparison, rule: &GateRule) -> Vec<String> {
     let (kernel, baseline) = (&comparison.kernel.kernel, &comparison.baseline.kernel);
     let named = |wanted: Verdict| -> Vec<String> {
         let rows = rows(comparison);
@@ -173,7 +174,7 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     };
     let (greater, less) = (named(Verdict::Greater), named(Verdict::Less));
     let mut words = Vec::new();
-    let decision = match comparison.decision(options) {
+    let decision = match comparison.decision(rule) {
         Decision::Passes => {
             format!("Pass: {kernel} is no worse than {baseline} in any figure compared.")
         }
@@ -197,7 +198,7 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     if !less.is_empty() {
         words.push(format!("Less: {}.", less.join("; ")));
     }
-    let mut rule = format!(
+    let mut definition = format!(
         "A figure counts as different if it changes by more than {} instructions and the ranks of its \
          seeds show it, {} together, with a false alarm rate of at most {}%.",
         comparison.allowance,
@@ -206,10 +207,10 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     );
     let is_tail = |row: &Row<'_>| row.figure.kind == Kind::Tail;
     if comparison.tails_left_out.is_none() && !rows(comparison).iter().any(is_tail) {
-        rule.push_str(" Tails were not compared.");
+        definition.push_str(" Tails were not compared.");
     }
     if !rows(comparison).is_empty() {
-        words.push(rule);
+        words.push(definition);
     }
     words.extend(comparison.notes().iter().map(|note| format!("Note: {note}.")));
     words
@@ -217,7 +218,8 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use tactus_judge::kernels::{Allowance, Figure};
+    use tactus_judge::kernels::Figure;
+    use tactus_model::gate_rule::Allowance;
 
     use super::*;
 
@@ -305,7 +307,7 @@ mod tests {
     #[test]
     fn a_gate_prints_each_figure_and_then_the_conclusion() {
         let text =
-            kernel_gate_text(&comparison(), &GateOptions::default(), &TableOptions::of_width(140));
+            kernel_gate_text(&comparison(), &GateRule::default(), &TableOptions::of_width(140));
         for part in [
             "baseline: debian-cloud, Linux 6.1.0-56-cloud-amd64, sha256 2ce3a2b8ebf0b0ba…",
             "the same, in every seed",
@@ -324,8 +326,8 @@ mod tests {
     fn a_figure_that_became_less_is_not_worse() {
         let mut gate = comparison();
         gate.cells.truncate(1);
-        let options = GateOptions { refuse_any_difference: true, ..GateOptions::default() };
-        let text = kernel_gate_text(&gate, &options, &TableOptions::of_width(140));
+        let rule = GateRule { refuse_any_difference: true, ..GateRule::default() };
+        let text = kernel_gate_text(&gate, &rule, &TableOptions::of_width(140));
         let expected =
             "Fail: debian-cloud:slub_debug=FZP differs from debian-cloud in 1 of 3 figures.";
         assert!(text.contains(expected), "{text}");
@@ -337,7 +339,7 @@ mod tests {
         gate.third_boots = 3;
         gate.tails_left_out = Some("tails were left out: too few seeds".to_owned());
         let width = TableOptions::of_width(200);
-        let text = kernel_gate_text(&gate, &GateOptions::default(), &width);
+        let text = kernel_gate_text(&gate, &GateRule::default(), &width);
         assert!(text.contains("Note: tails were left out: too few seeds."), "{text}");
         assert!(text.contains("Note: 3 turns needed a third boot, since"), "{text}");
     }
@@ -354,17 +356,17 @@ mod tests {
 
     #[test]
     fn a_gate_may_pass_or_be_undecided() {
-        let options = GateOptions::default();
+        let rule = GateRule::default();
         let mut gate = comparison();
         gate.cells.remove(1);
-        let text = kernel_gate_text(&gate, &options, &TableOptions::default());
+        let text = kernel_gate_text(&gate, &rule, &TableOptions::default());
         assert!(text.contains("Undecided: debian-cloud:slub_debug=FZP may be worse"), "{text}");
         let mut nothing = gate.clone();
         nothing.cells.remove(0);
-        let text = kernel_gate_text(&nothing, &options, &TableOptions::default());
+        let text = kernel_gate_text(&nothing, &rule, &TableOptions::default());
         assert!(text.contains("Undecided") && !text.contains("0 figures"), "{text}");
         gate.cells.pop();
-        let text = kernel_gate_text(&gate, &options, &TableOptions::default());
+        let text = kernel_gate_text(&gate, &rule, &TableOptions::default());
         assert!(text.contains("Pass: debian-cloud:slub_debug=FZP is no worse"), "{text}");
     }
 }

@@ -136,6 +136,9 @@ impl<'s> Document<'s> {
             let reason = format!("a plan of {rounds} rounds of {cells} cells exceeds the limits");
             return Err(not_an_export(reason).into());
         }
+        if header.plan.gate.is_some_and(|rule| !rule.is_in_range()) {
+            return Err(not_an_export("the rule of its gate is out of range").into());
+        }
         self.header_seen = true;
         self.sink.header(header)
     }

@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tactus_judge::kernels::{Decision, GateOptions};
+use tactus_judge::kernels::Decision;
 use tactus_kernels::{BuildError, KernelError, Recipe, Tree};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
 use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::gate_rule::GateRule;
 use tactus_model::kernel::GuestKernel;
 use tactus_model::result::Shortfall;
 use tactus_model::run::{Run, RunId};
@@ -34,8 +35,8 @@ pub struct GateTrialSettings {
     pub experiment: String,
     /// What replaces its settings; without a kernel.
     pub overrides: Overrides,
-    /// What a difference is.
-    pub options: GateOptions,
+    /// How the kernels are judged.
+    pub rule: GateRule,
     /// The time limit of a guest.
     pub limit: Option<Nanos>,
 }
@@ -46,9 +47,9 @@ impl GateTrialSettings {
     /// # Errors
     /// Those of [`GateTrialSettings::plan`].
     pub fn conditions(&self) -> Result<String> {
-        let Self { recipe, parameters, experiment: _, overrides: _, options, limit: _ } = self;
+        let Self { recipe, parameters, experiment: _, overrides: _, rule: _, limit: _ } = self;
         let plan = self.plan(Path::new("/good"), Path::new("/bad"))?;
-        Ok(format!("{recipe:?}\n{parameters:?}\n{:?}\n{plan:?}\n{options:?}", VERSION))
+        Ok(format!("{recipe:?}\n{parameters:?}\n{:?}\n{plan:?}", VERSION))
     }
 
     /// The plan of the gate for an image against the good one.
@@ -67,7 +68,7 @@ impl GateTrialSettings {
         let mut overrides = self.overrides.clone();
         let name = kernel(image)?.to_string();
         overrides.settings.set("kernel", vec![name]).map_err(Error::usage)?;
-        kernel_gate::plan(&self.experiment, overrides, Some(&kernel(good)?), &self.options)
+        kernel_gate::plan(&self.experiment, overrides, Some(&kernel(good)?), &self.rule)
     }
 }
 
@@ -139,7 +140,7 @@ impl GateTrial<'_> {
 
     fn judge(&self, run: &Run, commit: &Commit) -> Result<Trial> {
         let KernelGate { decision, comparison, report } =
-            kernel_gate::judge(run, &self.settings.options)?;
+            kernel_gate::judge(run, &self.settings.rule)?;
         if let Some(failure) = comparison.baseline_failure(run) {
             let text =
                 format!("the kernel of the good commit was not measured: {}", failure.reason);

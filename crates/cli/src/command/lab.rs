@@ -2,6 +2,7 @@
 
 mod bisect;
 mod gate;
+mod kernel_comparison_options;
 mod kernels;
 mod setup;
 

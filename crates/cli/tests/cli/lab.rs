@@ -161,12 +161,14 @@ fn a_gate_measures_the_same_cells_under_both_kernels_in_deterministic_time() {
 }
 
 #[test]
-fn a_gate_may_have_another_probe_than_its_experiment() {
+fn a_gate_may_have_another_probe_than_its_experiment_and_its_plan_has_its_rule() {
     let tactus = Tactus::new();
     let arguments = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian"];
-    let options = ["--probe", "timer", "--plan-only", "--json"];
+    let options = ["--probe", "timer", "--allow", "3%", "--paths-only", "--plan-only", "--json"];
     let plan = tactus.succeed(&[&arguments[..], &options].concat());
     let plan: Value = serde_json::from_str(&plan).unwrap();
+    let rule = &plan["gate"];
+    assert_eq!((&rule["allowance"]["share"], &rule["paths_only"]), (&0.03.into(), &true.into()));
     let cells = plan["cells"].as_array().unwrap();
     assert!(!cells.is_empty());
     assert!(cells.iter().all(|cell| cell["probe"]["kind"] == cells[0]["probe"]["kind"]));

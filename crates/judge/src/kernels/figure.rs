@@ -4,13 +4,12 @@ use std::fmt;
 
 use serde::Serialize;
 use tactus_model::cell::Cell;
+use tactus_model::gate_rule::GateRule;
 use tactus_model::guest::Speed;
 use tactus_model::probe::ProbeKind;
 use tactus_model::result::Measurement;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
-
-use super::GateOptions;
 
 /// A figure of one cell with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -97,8 +96,8 @@ impl Figure {
     }
 
     /// Whether a gate compares the figure.
-    pub(super) fn is_wanted(self, options: &GateOptions) -> bool {
-        !(options.paths_only && self.kind() == Kind::Tail)
+    pub(super) fn is_wanted(self, rule: &GateRule) -> bool {
+        !(rule.paths_only && self.kind() == Kind::Tail)
     }
 
     /// Whether measurements of a cell may have the figure.

@@ -21,12 +21,16 @@ fn side_plan(kernel: &str, time: &str, seeds: u32) -> Plan {
     Experiment::parse(&text).unwrap().plan(&overrides).unwrap()
 }
 
+fn gate_plan(baseline: Plan, kernel: Plan) -> Plan {
+    plan(baseline, kernel, GateRule::default())
+}
+
 /// A run whose wakeups take the given numbers of instructions, by cell and round.
 fn run(seeds: u32, kernel: &str, instructions: impl Fn(usize, u32) -> Vec<u64>) -> Run {
     let mut run = run_of_two_cells("gate-20261121-220000", "", 1, 0);
     let template = run.measurements[0].clone();
     run.header.plan =
-        plan(side_plan("debian", "exact:125", seeds), side_plan(kernel, "exact:125", seeds));
+        gate_plan(side_plan("debian", "exact:125", seeds), side_plan(kernel, "exact:125", seeds));
     run.measurements = run
         .header
         .plan
@@ -50,9 +54,9 @@ fn run(seeds: u32, kernel: &str, instructions: impl Fn(usize, u32) -> Vec<u64>) 
     run
 }
 
-fn judged(run: &Run, options: &GateOptions) -> (KernelComparison, Decision) {
-    let comparison = compare(run, options).unwrap();
-    let decision = comparison.decision(options);
+fn judged(run: &Run, rule: &GateRule) -> (KernelComparison, Decision) {
+    let comparison = compare(run, rule).unwrap();
+    let decision = comparison.decision(rule);
     (comparison, decision)
 }
 
@@ -67,7 +71,7 @@ fn a_run_without_a_turn_is_not_measured() {
     assert!(!is_unmeasured(&found));
     found.measurements.clear();
     assert!(is_unmeasured(&found));
-    let decision = judged(&found, &GateOptions::default()).1;
+    let decision = judged(&found, &GateRule::default()).1;
     assert_eq!(decision, Decision::Undecided);
 }
 
@@ -76,8 +80,8 @@ fn a_path_that_is_longer_in_every_seed_is_found() {
     // The kernel takes 100 instructions more in the second cell.
     let longer = |cell, _| vec![if cell == 3 { 3100 } else { 3000 }; 50];
     let found = run(6, "debian:slub_debug=FZP", longer);
-    let options = GateOptions { paths_only: true, false_alarms: 0.02, ..GateOptions::default() };
-    let (comparison, decision) = judged(&found, &options);
+    let rule = GateRule { paths_only: true, false_alarms: 0.02, ..GateRule::default() };
+    let (comparison, decision) = judged(&found, &rule);
     assert_eq!(decision, Decision::Refused);
     assert_eq!(comparison.cells[1].cell, "syscall");
     assert_eq!(verdict_of(&comparison, 0, Figure::ShortestWakeup), Verdict::Same);
@@ -86,7 +90,7 @@ fn a_path_that_is_longer_in_every_seed_is_found() {
     let operation = &comparison.cells[1].figures[2];
     assert_eq!((operation.figure, operation.baseline.median), (Figure::Operation, 400.0));
     // A greater allowance covers the difference.
-    let allowing = GateOptions { allowance: "5%".parse().unwrap(), ..options };
+    let allowing = GateRule { allowance: "5%".parse().unwrap(), ..rule };
     assert_eq!(judged(&found, &allowing).1, Decision::Passes);
 }
 
@@ -98,8 +102,8 @@ fn a_few_equal_seeds_do_not_show_that_all_are_equal() {
         let is_kernel = measurement.turn.cell >= 2;
         measurement.rates.interrupts = Some(if is_kernel { 116 } else { 112 });
     }
-    let options = GateOptions { paths_only: true, ..GateOptions::default() };
-    let (comparison, decision) = judged(&found, &options);
+    let rule = GateRule { paths_only: true, ..GateRule::default() };
+    let (comparison, decision) = judged(&found, &rule);
     assert_eq!(verdict_of(&comparison, 0, Figure::Interrupts), Verdict::TooFewSeeds);
     assert_eq!(verdict_of(&comparison, 0, Figure::MedianWakeup), Verdict::Same);
     assert_eq!(decision, Decision::Undecided);
@@ -107,14 +111,14 @@ fn a_few_equal_seeds_do_not_show_that_all_are_equal() {
 
 #[test]
 fn tails_are_left_out_if_the_seeds_suffice_for_paths_only() {
-    let options = GateOptions { false_alarms: 0.016, ..GateOptions::default() };
+    let rule = GateRule { false_alarms: 0.016, ..GateRule::default() };
     let equal = |seeds| run(seeds, "debian:quirk.a=1", |_, _| vec![3000; 50]);
-    let paths = judged(&equal(6), &options).0;
+    let paths = judged(&equal(6), &rule).0;
     assert!(paths.cells[0].figures.iter().all(|figure| figure.kind == Kind::Path));
-    let note = &paths.report(&options).notes[0];
+    let note = &paths.report(&rule).notes[0];
     assert!(note.starts_with("tails were left out: 6 seeds cannot show"), "{note}");
     for seeds in [3, 7] {
-        let comparison = judged(&equal(seeds), &options).0;
+        let comparison = judged(&equal(seeds), &rule).0;
         assert!(comparison.cells[0].figures.iter().any(|figure| figure.kind == Kind::Tail));
         assert_eq!(comparison.tails_left_out, None);
     }
@@ -126,7 +130,7 @@ fn turns_that_needed_a_third_boot_are_counted() {
     use tactus_model::guest::{GuestAccount, Proof};
     use tactus_model::time::Instant;
     let mut found = run(10, "debian:quirk.a=1", |_, _| vec![3000; 50]);
-    assert_eq!(judged(&found, &GateOptions::default()).0.notes(), Vec::<String>::new());
+    assert_eq!(judged(&found, &GateRule::default()).0.notes(), Vec::<String>::new());
     found.measurements[3].guest = Some(Box::new(GuestAccount {
         kernel_release: None,
         kernel_sha256: String::new(),
@@ -139,25 +143,28 @@ fn turns_that_needed_a_third_boot_are_counted() {
         proof: Some(Proof { runs: 2, outvoted: 1, bytes: 1, sha256: String::new() }),
         facts: MachineFacts::unknown(Instant::from_nanos(0)),
     }));
-    let comparison = judged(&found, &GateOptions::default()).0;
+    let comparison = judged(&found, &GateRule::default()).0;
     assert_eq!(comparison.third_boots, 1);
     assert!(
-        comparison.report(&GateOptions::default()).notes[0].contains("1 turn needed a third boot")
+        comparison.report(&GateRule::default()).notes[0].contains("1 turn needed a third boot")
     );
 }
 
 #[test]
 fn a_plan_that_cannot_decide_is_refused() {
     let both = |seeds| {
-        plan(side_plan("debian", "exact:125", seeds), side_plan("debian-rt", "exact:125", seeds))
+        gate_plan(
+            side_plan("debian", "exact:125", seeds),
+            side_plan("debian-rt", "exact:125", seeds),
+        )
     };
     // Five figures of the idle cell and six of the other: two more without `paths_only`, each.
-    let paths = GateOptions { paths_only: true, ..GateOptions::default() };
-    for (options, figures, needed) in [(GateOptions::default(), 11, 7), (paths, 7, 7)] {
-        let few = check_seeds(&both(3), &options).unwrap_err();
+    let paths = GateRule { paths_only: true, ..GateRule::default() };
+    for (rule, figures, needed) in [(GateRule::default(), 11, 7), (paths, 7, 7)] {
+        let few = check_seeds(&both(3), &rule).unwrap_err();
         assert_eq!((few.figures, few.needed), (figures, needed));
-        assert_eq!(check_seeds(&both(needed - 1), &options), Err(TooFewSeeds { seeds: 6, ..few }));
-        assert_eq!(check_seeds(&both(needed), &options), Ok(()));
+        assert_eq!(check_seeds(&both(needed - 1), &rule), Err(TooFewSeeds { seeds: 6, ..few }));
+        assert_eq!(check_seeds(&both(needed), &rule), Ok(()));
     }
     let said = check_seeds(&both(3), &paths).unwrap_err().to_string();
     let wanted = "3 seeds cannot show a difference in one of 7 figures with at most 1 % of false \
@@ -168,9 +175,9 @@ fn a_plan_that_cannot_decide_is_refused() {
 #[test]
 fn a_shorter_path_is_refused_only_if_any_difference_is() {
     let found = run(10, "debian:preempt=full", |cell, _| vec![3000 - 100 * (cell as u64 / 2); 50]);
-    let options = GateOptions { paths_only: true, ..GateOptions::default() };
-    assert_eq!(judged(&found, &options).1, Decision::Passes);
-    let strict = GateOptions { refuse_any_difference: true, ..options };
+    let rule = GateRule { paths_only: true, ..GateRule::default() };
+    assert_eq!(judged(&found, &rule).1, Decision::Passes);
+    let strict = GateRule { refuse_any_difference: true, ..rule };
     assert_eq!(judged(&found, &strict).1, Decision::Refused);
 }
 
@@ -182,60 +189,60 @@ fn tails_are_compared_by_seeds_and_never_by_one_maximum() {
         wakeups.push(6000 + by + 997 * u64::from(seed * 7 % 10) + 13 * cell as u64);
         wakeups
     };
-    let options = GateOptions::default();
+    let rule = GateRule::default();
     let equal = run(10, "debian:quirk.a=1", |cell, seed| {
         tail(cell, seed, if cell == 2 && seed == 0 { 1_000_000 } else { 0 })
     });
-    let (comparison, decision) = judged(&equal, &options);
+    let (comparison, decision) = judged(&equal, &rule);
     assert_eq!(decision, Decision::Passes);
     assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::NoDifferenceFound);
     let later = run(10, "debian:preempt=none", |cell, seed| {
         tail(cell, seed, if cell >= 2 { 12_000 } else { 0 })
     });
-    let (comparison, decision) = judged(&later, &options);
+    let (comparison, decision) = judged(&later, &rule);
     assert_eq!(decision, Decision::Refused);
     assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::Greater);
     assert_eq!(verdict_of(&comparison, 0, Figure::MedianWakeup), Verdict::Same);
     // Three seeds are too few to decide, which does not matter if only paths are compared.
     let few =
         run(3, "debian:preempt=none", |cell, seed| tail(cell, seed, 12_000 * (cell as u64 / 2)));
-    let (comparison, decision) = judged(&few, &options);
+    let (comparison, decision) = judged(&few, &rule);
     assert_eq!(decision, Decision::Undecided);
     assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::TooFewSeeds);
-    let paths = GateOptions { paths_only: true, ..options };
+    let paths = GateRule { paths_only: true, ..rule };
     assert_eq!(judged(&few, &paths).1, Decision::Passes);
 }
 
 #[test]
 fn a_cell_with_a_failed_turn_is_not_compared() {
     let mut found = run(3, "debian:nosmp", |_, _| vec![3000; 50]);
-    let options = GateOptions { paths_only: true, ..GateOptions::default() };
+    let rule = GateRule { paths_only: true, ..GateRule::default() };
     let turn = found.measurements.pop().unwrap().turn;
-    let comparison = judged(&found, &options).0;
+    let comparison = judged(&found, &rule).0;
     let cell = &comparison.cells[turn.cell % 2];
     assert_eq!(cell.not_measured.as_deref(), Some("2 of 3 seeds were measured"));
     let reason = "the guest ended before its cell did".to_owned();
     found.failures.push(Failure { turn, reason: reason.clone(), hint: None, by_host: false });
-    let (comparison, decision) = judged(&found, &options);
+    let (comparison, decision) = judged(&found, &rule);
     assert_eq!(decision, Decision::Undecided);
     assert_eq!(comparison.cells[turn.cell % 2].not_measured, Some(reason));
-    assert_eq!(comparison.report(&options).failures(), 1);
+    assert_eq!(comparison.report(&rule).failures(), 1);
 }
 
 #[test]
 fn other_runs_are_refused_with_the_command_that_measures_suitable_ones() {
-    let options = GateOptions::default();
+    let rule = GateRule::default();
     let host = run_of_two_cells("quick", "", 3, 0);
-    assert!(matches!(compare(&host, &options), Err(NotAGate::NotTwoKernels(_))));
+    assert!(matches!(compare(&host, &rule), Err(NotAGate::NotTwoKernels(_))));
     let mut wall = run(3, "debian-rt", |_, _| vec![3000; 50]);
-    wall.header.plan = plan(side_plan("debian", "wall", 3), side_plan("debian-rt", "wall", 3));
-    let error = compare(&wall, &options).unwrap_err().to_string();
+    wall.header.plan = gate_plan(side_plan("debian", "wall", 3), side_plan("debian-rt", "wall", 3));
+    let error = compare(&wall, &rule).unwrap_err().to_string();
     assert!(error.contains("not measured in deterministic time"), "{error}");
     let mut unpaired = run(3, "debian-rt", |_, _| vec![3000; 50]);
     unpaired.header.plan.cells.swap(2, 3);
-    assert!(matches!(compare(&unpaired, &options), Err(NotAGate::NotTwoKernels(_))));
+    assert!(matches!(compare(&unpaired, &rule), Err(NotAGate::NotTwoKernels(_))));
     let itself = run(3, "debian", |_, _| vec![3000; 50]);
-    assert!(compare(&itself, &options).is_ok());
+    assert!(compare(&itself, &rule).is_ok());
 }
 
 /// A tail typical of deterministic time: often the same short one, otherwise longer by a random
@@ -250,16 +257,15 @@ fn tail(draw: &mut Draw, scale: f64) -> f64 {
 /// Whether a gate of `figures` tails finds any difference.
 fn finds(seeds: usize, figures: usize, false_alarms: f64, scale: f64, draw: &mut Draw) -> bool {
     // With an allowance of 0, only the test limits the rate of false alarms.
-    let options =
-        GateOptions { false_alarms, allowance: "0".parse().unwrap(), ..GateOptions::default() };
+    let rule = GateRule { false_alarms, allowance: "0".parse().unwrap(), ..GateRule::default() };
     let mut all: Vec<FigureComparison> = (0..figures)
         .map(|_| {
             let mut side = |scale| (0..seeds).map(|_| tail(draw, scale)).collect::<Vec<_>>();
             let (a, b) = (side(1.0), side(scale));
-            compared(Figure::LongestWakeup, &a, &b, options.allowance, 0.0).expect("seeds")
+            compared(Figure::LongestWakeup, &a, &b, rule.allowance, 0.0).expect("seeds")
         })
         .collect();
-    conclude(all.iter_mut().collect(), &options);
+    conclude(all.iter_mut().collect(), &rule);
     all.iter().any(|figure| matches!(figure.verdict, Verdict::Greater | Verdict::Less))
 }
 
@@ -290,21 +296,18 @@ fn a_tail_that_became_longer_is_found_by_enough_seeds() {
 fn scattered_paths_keep_the_rate_of_false_alarms_too() {
     // Medians under load that scatter by 3 % between seeds, beyond the allowance.
     let mut draw = Draw::new(8);
-    let options = GateOptions {
-        false_alarms: 0.05,
-        allowance: "16".parse().unwrap(),
-        ..GateOptions::default()
-    };
+    let rule =
+        GateRule { false_alarms: 0.05, allowance: "16".parse().unwrap(), ..GateRule::default() };
     let alarms = (0..400)
         .filter(|_| {
             let mut all: Vec<FigureComparison> = (0..6)
                 .map(|_| {
                     let mut side = || (0..8).map(|_| 4000.0 + 120.0 * draw.normal()).collect();
                     let (a, b): (Vec<f64>, Vec<f64>) = (side(), side());
-                    compared(Figure::MedianWakeup, &a, &b, options.allowance, 0.0).expect("seeds")
+                    compared(Figure::MedianWakeup, &a, &b, rule.allowance, 0.0).expect("seeds")
                 })
                 .collect();
-            conclude(all.iter_mut().collect(), &options);
+            conclude(all.iter_mut().collect(), &rule);
             all.iter().any(|figure| matches!(figure.verdict, Verdict::Greater | Verdict::Less))
         })
         .count();
@@ -317,7 +320,7 @@ fn paths_with_few_values_keep_the_rate_of_false_alarms_too() {
     // Counts that are one of two values, far beyond the allowance apart.
     let mut draw = Draw::new(9);
     for seeds in [3, 5, 8, 12] {
-        let options = GateOptions { false_alarms: 0.05, ..GateOptions::default() };
+        let rule = GateRule { false_alarms: 0.05, ..GateRule::default() };
         let alarms = (0..2000)
             .filter(|_| {
                 let mut all: Vec<FigureComparison> = (0..3)
@@ -325,11 +328,10 @@ fn paths_with_few_values_keep_the_rate_of_false_alarms_too() {
                         let mut one = || if draw.uniform() < 0.5 { 1120.0 } else { 1160.0 };
                         let (a, b): (Vec<f64>, Vec<f64>) =
                             (0..seeds).map(|_| (one(), one())).unzip();
-                        compared(Figure::MedianWakeup, &a, &b, options.allowance, 0.0)
-                            .expect("seeds")
+                        compared(Figure::MedianWakeup, &a, &b, rule.allowance, 0.0).expect("seeds")
                     })
                     .collect();
-                conclude(all.iter_mut().collect(), &options);
+                conclude(all.iter_mut().collect(), &rule);
                 all.iter().any(|figure| matches!(figure.verdict, Verdict::Greater | Verdict::Less))
             })
             .count();
@@ -365,9 +367,8 @@ fn one_batch_more_or_less_is_not_a_difference() {
             measurement.rates.over = Nanos::from_secs(1);
         }
         let exactly = Allowance { share: 0.0, instructions: 0 };
-        let options =
-            GateOptions { allowance: exactly, paths_only: true, ..GateOptions::default() };
-        verdict_of(&judged(&found, &options).0, 1, Figure::Operation)
+        let rule = GateRule { allowance: exactly, paths_only: true, ..GateRule::default() };
+        verdict_of(&judged(&found, &rule).0, 1, Figure::Operation)
     };
     assert_eq!(with(121), Verdict::Same);
     assert_eq!(with(119), Verdict::Same);

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use tactus_model::gate_rule::GateRule;
 use tactus_model::run::Run;
 
 use super::*;
@@ -188,5 +189,10 @@ fn the_page_of_a_gate_begins_with_its_verdict() {
     assert!(worse.contains("Fail: debian:preempt=none is worse than debian in "), "the decision");
     assert!(worse.contains("</h1>\n<p class=\"outcome\"><strong>Fail: "), "first of all");
     assert!(worse.contains("GREATER, p"));
+    let tails = ["longest wakeup", "Tails were not compared."];
+    assert_eq!(tails.map(|words| worse.contains(words)), [true, false]);
+    run.header.plan.gate = Some(GateRule { paths_only: true, ..GateRule::default() });
+    let paths = page_of(&run);
+    assert_eq!(tails.map(|words| paths.contains(words)), [false, true], "the run's rule");
     assert!(!page_of(&fixture::quick()).contains("no worse than"), "not a gate");
 }

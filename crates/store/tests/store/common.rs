@@ -244,6 +244,7 @@ pub fn foreign_run() -> Run {
                 rounds: 1,
                 seed: 0,
                 until: None,
+                gate: None,
                 cells: vec![cell],
             },
             facts_before: MachineFacts::unknown(CREATED),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tactus_model::facts::MachineFacts;
+use tactus_model::gate_rule::GateRule;
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::Nanos;
 use tactus_store::{FORMAT_VERSION, FileRun, Store, StoreError};
@@ -215,6 +216,11 @@ fn an_invalid_export_is_rejected() {
     });
     check_refused("is not a valid run name", |document| {
         document["header"]["id"] = json!("../../etc/passwd");
+    });
+    check_refused("the rule of its gate is out of range", |document| {
+        let mut rule = json!(GateRule::default());
+        rule["false_alarms"] = json!(0);
+        document["header"]["plan"]["gate"] = rule;
     });
     check_refused("occurs twice", |document| {
         let again = document["results"][0].clone();

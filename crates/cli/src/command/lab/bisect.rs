@@ -11,25 +11,20 @@ use tactus_app::bisect::{
 };
 use tactus_app::kernel_gate::{self, KernelGate};
 use tactus_app::runs::Runs;
-use tactus_judge::kernels::{Allowance, GateOptions};
 use tactus_kernels::Recipe;
 use tactus_model::address::Address;
-use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::format::counted;
-use tactus_model::guest::GuestTime;
+use tactus_model::gate_rule::GateRule;
 use tactus_model::time::Nanos;
 use tactus_report::format;
 use tactus_sys::regular_file;
 
+use super::kernel_comparison_options::KernelComparisonOptions;
 use crate::error::{CommandError, CommandResult};
-use crate::guest_options::speed;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
-use crate::percentage::false_alarms;
 use crate::quietness::Quietness;
-use crate::setting_options::SettingOptions;
 use crate::terminal::{stdout, table_options};
-use crate::values::{positive, seed, whole};
 
 /// Find the first commit of a kernel's tree that is worse than a good commit.
 ///
@@ -44,10 +39,13 @@ use crate::values::{positive, seed, whole};
 /// Example: tactus lab bisect --tree linux --good v6.12 --bad HEAD --load syscall --paths-only --seeds 7
 #[derive(Args)]
 #[command(mut_arg("kernel", |arg| arg.hide(true)))]
+#[command(mut_arg("seed", |arg| {
+    arg.default_value("1").help("Seed from which all other seeds are derived")
+}))]
+#[command(mut_arg("false_alarms", |arg| {
+    arg.help("Chance of a false alarm for each commit; at most 50% [default: 1%]")
+}))]
 pub(crate) struct LabBisectArguments {
-    /// Experiment to measure: a file, or the name of a shipped experiment
-    #[arg(value_name = "EXPERIMENT", default_value = "gate")]
-    experiment: String,
     /// Tree of kernel sources, in a git repository
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     tree: PathBuf,
@@ -70,28 +68,7 @@ pub(crate) struct LabBisectArguments {
     #[arg(long, value_name = "PARAMETERS")]
     parameters: Option<String>,
     #[command(flatten)]
-    settings: SettingOptions,
-    /// Number of seeds for each cell [default: that of the experiment, or 10]
-    #[arg(long, value_name = "N", value_parser = whole(1..=Plan::MAX_ROUNDS))]
-    seeds: Option<u32>,
-    /// Seed from which all other seeds are derived
-    #[arg(long, value_name = "N", default_value = "1", value_parser = seed)]
-    seed: u64,
-    /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]
-    #[arg(long, value_name = "N", value_parser = whole(1..=1000_u32))]
-    mips: Option<u32>,
-    /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
-    #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
-    allow: Allowance,
-    /// Chance of a false alarm for each commit; at most 50%
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
-    false_alarms: f64,
-    /// Judge path lengths only, not tails: fewer figures need fewer seeds
-    #[arg(long)]
-    paths_only: bool,
-    /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
-    #[arg(long, value_name = "DURATION", value_parser = positive)]
-    guest_limit: Option<Nanos>,
+    comparison: KernelComparisonOptions,
     /// Print events and the result as JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -111,7 +88,7 @@ struct BisectOutcome<'a> {
 }
 
 pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandResult {
-    if arguments.settings.0.values("kernel").is_some() {
+    if arguments.comparison.settings.0.values("kernel").is_some() {
         return Err(CommandError::usage(
             "a bisection measures the kernels of its commits; leave out `--kernel`",
         ));
@@ -150,7 +127,7 @@ pub(super) fn run(arguments: &LabBisectArguments, places: &Places) -> CommandRes
     if json {
         return Ok(write_line(&BisectOutcome { event: "bisected", bisected: &bisected })?);
     }
-    conclude(&bisected, &good, &settings.options, places)
+    conclude(&bisected, &good, &settings.rule, places)
 }
 
 impl LabBisectArguments {
@@ -175,25 +152,13 @@ impl LabBisectArguments {
                 Recipe::Linux { configuration: self.config.as_ref().map(read).transpose()? }
             }
         };
-        let speed = self.mips.map(speed).transpose()?;
         Ok(GateTrialSettings {
             recipe,
             parameters: self.parameters.clone(),
-            experiment: self.experiment.clone(),
-            overrides: Overrides {
-                settings: self.settings.0.clone(),
-                rounds: self.seeds,
-                seed: Some(self.seed),
-                guest_time: speed.map(GuestTime::Exact),
-                ..Overrides::default()
-            },
-            options: GateOptions {
-                allowance: self.allow,
-                false_alarms: self.false_alarms,
-                paths_only: self.paths_only,
-                refuse_any_difference: false,
-            },
-            limit: self.guest_limit,
+            experiment: self.comparison.experiment.clone(),
+            overrides: self.comparison.overrides()?,
+            rule: self.comparison.rule(GateRule::default()),
+            limit: self.comparison.guest_limit,
         })
     }
 }
@@ -246,12 +211,7 @@ fn text(event: &BisectEvent<'_>) -> String {
 }
 
 /// Prints the first bad commit, with the comparison that shows it.
-fn conclude(
-    bisected: &Bisected,
-    good: &Commit,
-    options: &GateOptions,
-    places: &Places,
-) -> CommandResult {
+fn conclude(bisected: &Bisected, good: &Commit, rule: &GateRule, places: &Places) -> CommandResult {
     let mut out = stdout();
     match bisected.first_bad.as_slice() {
         [commit] => writeln!(out, "First bad commit: {}", commit.named())?,
@@ -281,14 +241,14 @@ fn conclude(
     let Ok(found) = runs.find(&address) else {
         return Ok(());
     };
-    let KernelGate { mut comparison, .. } = kernel_gate::judge(&found.into_run(), options)?;
+    let KernelGate { mut comparison, .. } = kernel_gate::judge(&found.into_run(), rule)?;
     // Images have the paths of a directory that is gone.
     let proof = bisected.proof().map(|trial| trial.commit.as_str());
     if let Some(bad) = bisected.first_bad.iter().find(|commit| Some(commit.id.as_str()) == proof) {
         comparison.kernel.kernel = bad.named();
     }
     comparison.baseline.kernel = good.named();
-    let text = tactus_report::kernel_gate_text(&comparison, options, &table_options());
+    let text = tactus_report::kernel_gate_text(&comparison, rule, &table_options());
     writeln!(out)?;
     write!(out, "{text}")?;
     Ok(())

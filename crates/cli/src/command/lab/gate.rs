@@ -11,25 +11,23 @@ use tactus_app::runs::Runs;
 use tactus_app::{Error, ErrorKind, Places, files};
 use tactus_judge::gate::GateReport;
 use tactus_judge::gate::junit::junit;
-use tactus_judge::kernels::{Allowance, Decision, GateOptions, KernelComparison};
+use tactus_judge::kernels::{Decision, KernelComparison};
 use tactus_model::address::Address;
-use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::experiment::Plan;
 use tactus_model::format::shell_word;
-use tactus_model::guest::GuestTime;
+use tactus_model::gate_rule::GateRule;
 use tactus_model::kernel::GuestKernel;
 use tactus_model::run::{Run, RunId};
-use tactus_model::time::Nanos;
 
+use super::kernel_comparison_options::KernelComparisonOptions;
 use crate::error::{CommandError, CommandResult, for_any_reader};
-use crate::guest_options::{JobsOption, speed};
+use crate::guest_options::JobsOption;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
-use crate::percentage::false_alarms;
 use crate::quietness::Quietness;
-use crate::setting_options::SettingOptions;
 use crate::site_options::SiteOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
-use crate::values::{kernel, positive, seed, whole};
+use crate::values::kernel;
 
 /// Compare a kernel with a baseline kernel, and exit with code 1 if it is worse.
 ///
@@ -50,61 +48,31 @@ use crate::values::{kernel, positive, seed, whole};
          debian-rt@VERSION, installed, or a file",
     )
 }))]
-#[command(mut_arg("jobs", |arg| arg.conflicts_with("judged")))]
-#[command(mut_arg("on", |arg| arg.conflicts_with("judged")))]
+#[command(mut_args(|arg| match MEASURING.contains(&arg.get_id().as_str()) {
+    true => arg.conflicts_with("judged"),
+    false => arg,
+}))]
 pub(crate) struct LabGateArguments {
-    /// Experiment to measure under both kernels: a file, or the name of a shipped experiment
-    #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
-    experiment: String,
     /// Baseline kernel, in the form of --kernel
-    #[arg(
-        long,
-        value_name = "KERNEL",
-        required_unless_present = "judged",
-        conflicts_with = "judged",
-        value_parser = kernel
-    )]
+    #[arg(long, value_name = "KERNEL", required_unless_present = "judged", value_parser = kernel)]
     against: Option<GuestKernel>,
     #[command(flatten)]
-    settings: SettingOptions,
-    /// Number of seeds for each cell [default: that of the experiment, or 10]
-    #[arg(long, value_name = "N", conflicts_with = "judged",
-        value_parser = whole(1..=Plan::MAX_ROUNDS))]
-    seeds: Option<u32>,
-    /// Seed from which all other seeds are derived [default: that of the experiment, or a new one]
-    #[arg(long, value_name = "N", conflicts_with = "judged", value_parser = seed)]
-    seed: Option<u64>,
-    /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]
-    #[arg(long, value_name = "N", conflicts_with = "judged",
-        value_parser = whole(1..=1000_u32))]
-    mips: Option<u32>,
-    /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
-    #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
-    allow: Allowance,
-    /// Chance of a false alarm: that the gate reports any difference of equal kernels; at most 50%
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
-    false_alarms: f64,
-    /// Judge path lengths only, not tails: fewer figures need fewer seeds
-    #[arg(long)]
-    paths_only: bool,
-    /// Differences that fail the gate
-    #[arg(long, value_name = "WHAT", default_value = "greater")]
-    refuse: Refuse,
+    comparison: KernelComparisonOptions,
+    /// Differences that fail the gate [default: greater]
+    #[arg(long, value_name = "WHAT")]
+    refuse: Option<Refuse>,
     /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it, and with 128 if none could
     #[arg(long)]
     bisect: bool,
-    /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
-    #[arg(long, value_name = "DURATION", conflicts_with = "judged", value_parser = positive)]
-    guest_limit: Option<Nanos>,
     #[command(flatten)]
     jobs: JobsOption,
     #[command(flatten)]
     site: SiteOptions,
-    /// Judge this run of an earlier gate again, without measuring
+    /// Judge this run of an earlier gate again, without measuring, by its rule; --allow, --false-alarms, --paths-only and --refuse replace parts of it
     #[arg(long = "run", id = "judged", value_name = "RUN")]
     judged: Option<Address>,
     /// Print the cells and the estimated duration, without measuring
-    #[arg(long, conflicts_with = "judged")]
+    #[arg(long)]
     plan_only: bool,
     /// Also write the outcome as JUnit XML
     #[arg(long, value_name = "FILE")]
@@ -115,6 +83,10 @@ pub(crate) struct LabGateArguments {
     #[command(flatten)]
     quietness: Quietness,
 }
+
+/// The options of a measurement, which a measured run excludes.
+const MEASURING: [&str; 9] =
+    ["experiment", "against", "seeds", "seed", "mips", "guest_limit", "jobs", "on", "plan_only"];
 
 /// The differences that fail a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -142,7 +114,7 @@ pub(super) fn run(arguments: &LabGateArguments, places: &Places) -> CommandResul
 fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
     arguments.junit.as_deref().map_or(Ok(()), files::check)?;
     let run = match &arguments.judged {
-        Some(_) if !arguments.settings.is_empty() => {
+        Some(_) if !arguments.comparison.settings.is_empty() => {
             return Err(CommandError::usage(
                 "`--run` judges a run with the settings it was measured with; leave out the settings",
             ));
@@ -163,7 +135,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
                 (places.open_store()?, RunListener::new(false, arguments.quietness));
             let conduct = Conduct {
                 guests: GuestSettings {
-                    limit: arguments.guest_limit,
+                    limit: arguments.comparison.guest_limit,
                     jobs: arguments.jobs.jobs(),
                     site: arguments.site.site()?,
                     ..GuestSettings::default()
@@ -196,16 +168,9 @@ fn check_files(places: &Places, plan: &Plan) -> CommandResult {
 impl LabGateArguments {
     /// The cells of the experiment under both kernels.
     fn plan(&self) -> CommandResult<Plan> {
-        let speed = self.mips.map(speed).transpose()?;
-        let overrides = Overrides {
-            settings: self.settings.0.clone(),
-            rounds: self.seeds,
-            seed: self.seed,
-            guest_time: speed.map(GuestTime::Exact),
-            ..Overrides::default()
-        };
-        let against = self.against.as_ref();
-        Ok(kernel_gate::plan(&self.experiment, overrides, against, &self.options())?)
+        let (options, against) = (&self.comparison, self.against.as_ref());
+        let rule = self.rule(GateRule::default());
+        Ok(kernel_gate::plan(&options.experiment, options.overrides()?, against, &rule)?)
     }
 
     /// The commands that continue a run and judge it as this command would, for a shell.
@@ -213,7 +178,7 @@ impl LabGateArguments {
         let store = places.store_option.as_ref();
         let store = store.map(|store| format!(" --store {}", shell_word(&store.to_string_lossy())));
         let store = store.unwrap_or_default();
-        let limit = self.guest_limit.map(|limit| format!(" --guest-limit {limit}"));
+        let limit = self.comparison.guest_limit.map(|limit| format!(" --guest-limit {limit}"));
         let jobs = self.jobs.jobs().map(|jobs| format!(" --jobs {jobs}"));
         let continued: String = limit.into_iter().chain(jobs).collect();
         let judged = self.options_again();
@@ -223,22 +188,19 @@ impl LabGateArguments {
         )
     }
 
-    /// The options with which a run is judged, as on the command line.
+    /// The options with which a run is judged, as on the command line. A run has the rule that it was
+    /// measured for.
     fn options_again(&self) -> String {
-        let options = self.options();
-        let default = GateOptions::default();
-        let allow = (options.allowance != default.allowance)
-            .then(|| format!(" --allow {}", options.allowance));
-        let percent = (options.false_alarms * 1e8).round() / 1e6;
-        let false_alarms = (options.false_alarms != default.false_alarms)
-            .then(|| format!(" --false-alarms {percent}%"));
+        let KernelComparisonOptions { allow, false_alarms, paths_only, .. } = &self.comparison;
         let flag = |is_given: bool, flag: &str| is_given.then(|| format!(" {flag}"));
+        let percent = |share: f64| (share * 1e8).round() / 1e6;
         let junit = self.junit.as_ref().map(|file| shell_word(&file.to_string_lossy()));
         [
-            allow,
-            false_alarms,
-            flag(options.paths_only, "--paths-only"),
-            flag(options.refuse_any_difference, "--refuse different"),
+            allow.map(|allow| format!(" --allow {allow}")),
+            false_alarms.map(|share| format!(" --false-alarms {}%", percent(share))),
+            flag(*paths_only, "--paths-only"),
+            flag(self.refuse == Some(Refuse::Greater), "--refuse greater"),
+            flag(self.refuse == Some(Refuse::Different), "--refuse different"),
             flag(self.bisect, "--bisect"),
             junit.map(|file| format!(" --junit {file}")),
             flag(self.json, "--json"),
@@ -248,26 +210,26 @@ impl LabGateArguments {
         .collect()
     }
 
-    const fn options(&self) -> GateOptions {
-        GateOptions {
-            allowance: self.allow,
-            false_alarms: self.false_alarms,
-            paths_only: self.paths_only,
-            refuse_any_difference: matches!(self.refuse, Refuse::Different),
+    /// `rule` with what was given in its place.
+    fn rule(&self, rule: GateRule) -> GateRule {
+        let refused = self.refuse.map(|refuse| refuse == Refuse::Different);
+        GateRule {
+            refuse_any_difference: refused.unwrap_or(rule.refuse_any_difference),
+            ..self.comparison.rule(rule)
         }
     }
 }
 
 fn judge(run: &Run, arguments: &LabGateArguments, places: &Places) -> CommandResult {
-    let options = arguments.options();
-    let KernelGate { decision, comparison, report } = kernel_gate::judge(run, &options)?;
+    let rule = arguments.rule(run.header.plan.gate.unwrap_or_default());
+    let KernelGate { decision, comparison, report } = kernel_gate::judge(run, &rule)?;
     if let Some(path) = &arguments.junit {
         files::write(path, junit(&report))?;
     }
     for_any_reader(if arguments.json {
         write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })
     } else {
-        let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
+        let text = tactus_report::kernel_gate_text(&comparison, &rule, &table_options());
         write!(stdout(), "{text}")
     })?;
     // None says anything about the kernel, and a continued run is whole.
