@@ -269,8 +269,8 @@ impl Listener for UpToFailure<'_> {
         self.listener.building()
     }
 
-    fn site(&self) -> NoticeListener {
-        self.listener.site()
+    fn cluster(&self) -> NoticeListener {
+        self.listener.cluster()
     }
 }
 

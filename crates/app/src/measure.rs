@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -26,8 +27,8 @@ use tactus_model::time::{Nanos, Realtime};
 use tactus_store::{Store, StoreError};
 use tactus_sys::memory;
 
+use crate::cluster::ClusterSettings;
 use crate::places::{BuildListener, facts};
-use crate::site::Site;
 use crate::{Error, ErrorKind, Places, Result, guest_program};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -45,7 +46,7 @@ pub struct GuestSettings {
     /// as memory allows.
     pub jobs: Option<usize>,
     /// The cluster whose nodes measure instead of this machine.
-    pub site: Option<Site>,
+    pub cluster: Option<ClusterSettings>,
 }
 
 /// Follows a run.
@@ -66,8 +67,8 @@ pub trait Listener {
     fn building(&self) -> BuildListener;
 
     /// Returns a listener for the job of a cluster.
-    fn site(&self) -> NoticeListener {
-        Box::new(|_| ())
+    fn cluster(&self) -> NoticeListener {
+        Arc::new(|_| ())
     }
 }
 
@@ -92,7 +93,7 @@ pub fn new_run(
     guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
-    guests.site.as_ref().map_or(Ok(()), |site| site.check(plan))?;
+    guests.cluster.as_ref().map_or(Ok(()), |cluster| cluster.check(plan))?;
     let (targets, jobs) = targets(places, &plan.cells, guests, listener)?;
     let now = tactus_sys::clock::now::<Realtime>();
     let here = MachineFacts { node: places.node.clone(), ..facts() };
@@ -114,7 +115,7 @@ pub fn continue_run(
 ) -> Result<CarriedOut> {
     let run = unfinished(store, address.whole_run()?)?;
     let plan = store.header(&run)?.plan;
-    guests.site.as_ref().map_or(Ok(()), |site| site.check(&plan))?;
+    guests.cluster.as_ref().map_or(Ok(()), |cluster| cluster.check(&plan))?;
     let (targets, jobs) = targets(places, &plan.cells, guests, listener)?;
     carry_out(places, store, run, targets, jobs, guests, listener)
 }
@@ -276,8 +277,8 @@ fn carry_out(
     settings: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
-    if let (Some(site), Some(guests)) = (&settings.site, &targets.guests) {
-        let status = site.carry_out(places, store, &run, guests, settings, listener)?;
+    if let (Some(cluster), Some(guests)) = (&settings.cluster, &targets.guests) {
+        let status = cluster.carry_out(places, store, &run, guests, settings, listener)?;
         return Ok(CarriedOut { run, status });
     }
     let longest = store.header(&run)?.plan.cells.iter().map(Cell::length).max();

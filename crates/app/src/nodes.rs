@@ -17,9 +17,9 @@ use tactus_model::run::{RunHeader, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_store::{FileRun, Store, run_name};
 
+use crate::cluster::check_shared;
 use crate::export::{Exported, Form};
 use crate::measure::{GuestSettings, Listener, new_run};
-use crate::site::check_shared;
 use crate::{Error, ErrorKind, Places, Result};
 
 /// The maximum size of a run that a node hands back, in bytes.
@@ -144,7 +144,7 @@ pub fn measure(
     };
     let stopper = Stopper::default();
     listener.begins(&stopper)?;
-    let submitted = NodeJob::submit(&job, &settings, listener.site())?;
+    let submitted = NodeJob::submit(&job, &settings, listener.cluster())?;
     let (mut runs, mut failure) = (Vec::new(), None);
     let ended = submitted.watch(stopper.requested(), &mut |task, path| {
         let node = &job.nodes[task];

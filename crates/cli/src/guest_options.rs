@@ -58,7 +58,7 @@ impl GuestOptions {
         let time = self.exact.then_some(GuestTime::Exact(speed(self.mips)?));
         let proofs = Some(usize::from(self.proofs));
         let jobs = self.jobs.jobs();
-        Ok(GuestSettings { time, limit: self.guest_limit, proofs, jobs, site: None })
+        Ok(GuestSettings { time, limit: self.guest_limit, proofs, jobs, cluster: None })
     }
 
     /// Requires that no option was given without guests that it applies to.

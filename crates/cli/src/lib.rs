@@ -4,6 +4,7 @@
 
 mod building;
 mod chosen_cell;
+mod cluster_options;
 mod command;
 mod error;
 mod groups;
@@ -17,7 +18,6 @@ mod quietness;
 mod recorded_command;
 mod setting_options;
 mod signals;
-mod site_options;
 mod status;
 mod style;
 mod table_form_options;

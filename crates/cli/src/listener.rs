@@ -1,11 +1,12 @@
 //! The listener of a run: shows progress, and writes lines of JSON.
 
 use std::io;
+use std::sync::Arc;
 
 use clap::Args;
 use tactus_app::BuildListener;
+use tactus_app::cluster::NoticeListener;
 use tactus_app::measure::Listener;
-use tactus_app::site::NoticeListener;
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
 use tactus_model::result::Shortfall;
@@ -93,10 +94,10 @@ impl Listener for RunListener {
         Box::new(move |event| building.show(event))
     }
 
-    fn site(&self) -> NoticeListener {
+    fn cluster(&self) -> NoticeListener {
         let show = self.progress.printer();
         let quietness = self.quietness;
-        Box::new(move |notice| {
+        Arc::new(move |notice| {
             if notice.is_warning() || !quietness.is_quiet() {
                 show(&notice.to_string());
             }

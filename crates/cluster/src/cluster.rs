@@ -21,7 +21,6 @@ use crate::job::JobSettings;
 use crate::kubernetes::{Kubernetes, KubernetesSettings};
 use crate::notice::{Notice, NoticeListener};
 use crate::result_file::read;
-use crate::scheduler::Scheduler;
 use crate::slurm::Slurm;
 use crate::submitted::Submitted;
 use crate::watcher::{Shared, TurnState, Watcher};
@@ -77,21 +76,23 @@ impl Cluster {
         remove_stale(&shared, &settings.search_path, settings.kubernetes.is_none(), &listener);
         let directory = JobDirectory::create(&shared)?;
         let cpus = settings.job.jobs;
-        let scheduler: Box<dyn Scheduler> = match &settings.kubernetes {
-            Some(kubernetes) => {
-                let kubernetes = kubernetes.clone();
-                Box::new(Kubernetes::new(kubernetes, &shared, directory.path(), cpus))
-            }
-            None => Box::new(Slurm::new(&settings.search_path, directory.path(), cpus)?),
+        let slurm = match &settings.kubernetes {
+            Some(_) => None,
+            None => Some(Slurm::new(&settings.search_path, directory.path(), cpus)?),
         };
         let job = Job::new(plan, turns, &settings.job, parts::of(guests));
         let digest = directory.write(&job, guests, &settings.executable)?;
-        let tasks = (0..job.tasks.len()).map(|task| job.turns_of(task)).collect();
-        let turns = job.turns.len();
-        let submitted = Submitted::new(scheduler, listener, directory.path(), tasks, turns)?;
         if let Some(kubernetes) = &settings.kubernetes {
-            submitted.show(&Notice::Manifest { file: kubernetes.manifest.display().to_string() });
+            let file = kubernetes.manifest.display().to_string();
+            Kubernetes::new(kubernetes.clone(), &shared, directory.path(), cpus)
+                .write(job.tasks.len())?;
+            listener(&Notice::Manifest { file });
         }
+        let submit = |slurm| {
+            let tasks = (0..job.tasks.len()).map(|task| job.turns_of(task)).collect();
+            Submitted::new(slurm, Arc::clone(&listener), directory.path(), tasks, job.turns.len())
+        };
+        let submitted = slurm.map(submit).transpose()?;
         let indexes = job.turns.iter().enumerate().map(|(index, turn)| (*turn, index)).collect();
         let (job, state) = (Arc::new(job), Arc::new(Shared::default()));
         let watcher = Watcher {
@@ -99,6 +100,7 @@ impl Cluster {
             digest: digest.clone(),
             directory: directory.path().to_owned(),
             submitted,
+            listener,
             shared: Arc::clone(&state),
             files: HashSet::new(),
         };
@@ -152,7 +154,7 @@ pub(crate) fn remove_stale(
 ) {
     for (directory, _lock) in stale(shared) {
         // A job that cannot be cancelled now ends by itself: its tasks find no directory.
-        if let Ok(mut slurm) = Slurm::new(search_path, &directory, 1)
+        if let Ok(slurm) = Slurm::new(search_path, &directory, 1)
             && is_slurm
         {
             let _ = slurm.cancel();

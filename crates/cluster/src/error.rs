@@ -47,6 +47,9 @@ pub enum ClusterError {
         /// Its value where the job was submitted.
         there: String,
     },
+    /// The text is not a list of nodes.
+    #[error("`{0}` is not a list of nodes, e.g. n1,n[4-7]")]
+    NotNodes(String),
     /// The cluster has no such node.
     #[error("the cluster has no node `{node}`")]
     UnknownNode {
@@ -82,7 +85,7 @@ impl ClusterError {
                 Some("install the same version of QEMU everywhere".to_owned())
             }
             Self::UnknownNode { near: Some(near), .. } => Some(format!("did you mean `{near}`?")),
-            Self::UnknownNode { near: None, .. } => {
+            Self::NotNodes(_) | Self::UnknownNode { near: None, .. } => {
                 Some("`sinfo --Node` lists the nodes of the cluster".to_owned())
             }
             Self::TooManyNodes { .. } => Some("measure them in several runs".to_owned()),

@@ -4,7 +4,6 @@
 //! a volume of every pod at the same path. The cluster is not asked: it starts lost pods again itself.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
@@ -12,7 +11,6 @@ use crate::ClusterError;
 use crate::directory::SCRIPT;
 use crate::error::of_file;
 use crate::ledger::ATTEMPTS;
-use crate::scheduler::{Ending, Look, Scheduler};
 
 /// What the manifest of a job needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +48,16 @@ impl Kubernetes {
         let name: String = name.chars().map(plain).collect();
         let cut = name.len().saturating_sub(52);
         name[cut..].trim_matches('-').to_owned()
+    }
+
+    /// Writes the manifest for this many tasks.
+    ///
+    /// # Errors
+    /// Its file cannot be written.
+    pub fn write(&self, tasks: usize) -> Result<(), ClusterError> {
+        let file = &self.settings.manifest;
+        let text = format!("{:#}\n", self.manifest(tasks));
+        std::fs::write(file, text).map_err(of_file("write", file))
     }
 
     /// The manifest for this many tasks.
@@ -96,35 +104,6 @@ impl Kubernetes {
                 },
             },
         })
-    }
-}
-
-impl Scheduler for Kubernetes {
-    fn job(&self) -> String {
-        format!("kubernetes job {}", self.name())
-    }
-
-    fn has_tasks(&self) -> bool {
-        // A person applies the manifest.
-        false
-    }
-
-    fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
-        let file = &self.settings.manifest;
-        let text = format!("{:#}\n", self.manifest(tasks.len()));
-        std::fs::write(file, text).map_err(of_file("write", file))
-    }
-
-    fn look(&mut self, _stop: &AtomicBool) -> Result<Option<Look>, ClusterError> {
-        Ok(None)
-    }
-
-    fn cancel(&mut self) -> Result<Ending, ClusterError> {
-        Ok(Ending::Over)
-    }
-
-    fn release(&self, _reason: &str) -> Option<String> {
-        None
     }
 }
 

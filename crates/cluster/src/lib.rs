@@ -11,14 +11,14 @@
 //! Cluster ── job, kernels, programs ──────────► job ────────────► task::run ──► guests
 //!    │ ▲                                                              │
 //!    │ └── checked: plan, turn, digests, limits ◄── result files ◄────┘ complete or absent
-//!    └──► scheduler: submit, look, cancel
+//!    └──► Slurm: submit, look, cancel
 //! ```
 //!
 //! [`NodeJob`] is for real machines instead: each of its tasks has a node alone, measures the whole plan
 //! there, and hands back its run in a file.
 //!
-//! [`ledger`] decides without I/O which tasks are lost; [`scheduler`] names what a site's engine must
-//! do, and [`slurm`] and [`kubernetes`] do it.
+//! [`ledger`] decides without I/O which tasks of [`slurm`] are lost. For [`kubernetes`] a person submits
+//! the job, and its engine starts lost tasks again.
 #![forbid(unsafe_code)]
 
 mod cluster;
@@ -27,13 +27,13 @@ mod error;
 pub mod job;
 pub mod kubernetes;
 pub mod ledger;
+mod look;
 mod news;
 pub mod nodes;
 mod notice;
 mod parts;
 mod program;
 mod result_file;
-pub mod scheduler;
 pub mod slurm;
 mod submitted;
 pub mod task;

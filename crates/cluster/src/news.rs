@@ -5,8 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::ClusterError;
+use crate::look::Look;
 use crate::notice::{Notice, NoticeListener};
-use crate::scheduler::{Ending, Look, Scheduler};
+use crate::slurm::{Ending, Slurm};
 
 /// How often the shared directory is read.
 pub(crate) const SCAN: Duration = Duration::from_millis(500);
@@ -48,12 +49,7 @@ impl News {
     }
 
     /// Shows the tasks: at once if they wait for another reason, and rarely otherwise.
-    pub(crate) fn show(
-        &mut self,
-        look: &Look,
-        scheduler: &dyn Scheduler,
-        listener: &NoticeListener,
-    ) {
+    pub(crate) fn show(&mut self, look: &Look, slurm: &Slurm, listener: &NoticeListener) {
         self.is_silent = false;
         let reasons = |look: &Look| look.waiting.values().cloned().collect::<BTreeSet<String>>();
         let is_news = match &self.shown {
@@ -72,10 +68,10 @@ impl News {
         let fixes: BTreeMap<&String, String> = look
             .waiting
             .values()
-            .filter_map(|reason| Some((reason, scheduler.release(reason)?)))
+            .filter_map(|reason| Some((reason, slurm.release(reason)?)))
             .collect();
         listener(&Notice::State {
-            job: scheduler.job(),
+            job: slurm.job(),
             running: look.running_text(),
             waiting: look.waiting_text(),
             fix: fixes.into_values().next(),
@@ -86,14 +82,14 @@ impl News {
 
 /// Cancels what is left of a job, and waits for its end; `is_over` says whether every task has written
 /// its last result.
-pub(crate) fn cancel(scheduler: &mut dyn Scheduler, is_over: bool, listener: &NoticeListener) {
+pub(crate) fn cancel(slurm: &Slurm, is_over: bool, listener: &NoticeListener) {
     let deadline = Instant::now() + ENDING;
     loop {
-        match scheduler.cancel() {
+        match slurm.cancel() {
             Ok(Ending::Over) => return,
             Ok(Ending::Completing) if is_over => return,
             Ok(_) | Err(_) if Instant::now() < deadline => thread::sleep(SCAN),
-            Ok(_) => return listener(&Notice::StillEnding { job: scheduler.job() }),
+            Ok(_) => return listener(&Notice::StillEnding { job: slurm.job() }),
             Err(error) => return listener(&Notice::Silent { said: error.to_string() }),
         }
     }

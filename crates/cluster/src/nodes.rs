@@ -208,7 +208,7 @@ impl NodeJob {
         directory.write_job(plan)?;
         let nodes = plan.nodes.clone();
         let slurm = Slurm::new(&settings.search_path, directory.path(), 1)?;
-        let slurm = Box::new(slurm.on_nodes(nodes.clone()));
+        let slurm = slurm.on_nodes(nodes.clone());
         // Each task is one unit of work, as a turn is in a job of turns.
         let tasks = (0..nodes.len()).map(|task| task..task + 1).collect();
         let turns = plan.plan.turns().len();

@@ -1,6 +1,7 @@
 //! What a person learns of a job while it runs.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tactus_model::format::counted;
 use tactus_model::time::Nanos;
@@ -99,7 +100,7 @@ pub enum Notice {
 }
 
 /// Receives the news of a job, from the thread that watches it.
-pub type NoticeListener = Box<dyn Fn(&Notice) + Send + Sync>;
+pub type NoticeListener = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 impl Notice {
     /// Whether it is shown in any case: something is wrong, or a person has to act.

@@ -14,11 +14,22 @@ use tactus_model::text::nearest;
 use crate::ClusterError;
 use crate::directory::{LOGS, SCRIPT, TASKS_LOG};
 use crate::job::TASKS_MAX;
+use crate::look::Look;
 use crate::program::{find, run};
-use crate::scheduler::{Ending, Look, Scheduler, ranges};
 
 /// The most characters of a reason or a name that are kept.
 const WORD: usize = 200;
+
+/// How far a job that was cancelled has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing is left of it.
+    Over,
+    /// The engine is ending its last tasks.
+    Completing,
+    /// Tasks of it wait or run.
+    Active,
+}
 
 /// A job array of Slurm.
 #[derive(Debug)]
@@ -62,6 +73,65 @@ impl Slurm {
     #[must_use]
     pub fn on_nodes(self, nodes: Vec<String>) -> Self {
         Self { nodes, ..self }
+    }
+
+    /// The job in a person's words, e.g. `slurm job 12`.
+    pub fn job(&self) -> String {
+        format!("slurm job {}", self.arrays.last().map_or("", String::as_str))
+    }
+
+    /// Whether Slurm has accepted a task.
+    pub fn has_tasks(&self) -> bool {
+        !self.arrays.is_empty()
+    }
+
+    /// Submits tasks, by their numbers.
+    ///
+    /// # Errors
+    /// Slurm refuses them.
+    pub fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
+        if self.nodes.is_empty() {
+            return self.submit_array(tasks, vec![format!("--cpus-per-task={}", self.cpus).into()]);
+        }
+        for task in tasks {
+            let node = format!("--nodelist={}", self.nodes[*task]);
+            let place = vec!["--nodes=1".into(), "--exclusive".into(), node.into()];
+            self.submit_array(&[*task], place)?;
+        }
+        Ok(())
+    }
+
+    /// The tasks that wait or run. Ends early if `stop` is set.
+    ///
+    /// # Errors
+    /// Slurm does not answer.
+    pub fn look(&self, stop: &AtomicBool) -> Result<Look, ClusterError> {
+        let mut look = self.squeue(Some(stop))?;
+        look.unable = self.unable(&look.waiting, stop)?;
+        Ok(look)
+    }
+
+    /// Cancels all tasks; returns how far they have ended.
+    ///
+    /// # Errors
+    /// Slurm does not answer.
+    pub fn cancel(&self) -> Result<Ending, ClusterError> {
+        let arguments = [format!("--name={}", self.name)].map(OsString::from);
+        run("scancel", &self.scancel, &arguments, None)?;
+        let look = self.squeue(None)?;
+        Ok(match look {
+            Look { running, waiting, .. } if !running.is_empty() || !waiting.is_empty() => {
+                Ending::Active
+            }
+            Look { completing: 0, .. } => Ending::Over,
+            Look { .. } => Ending::Completing,
+        })
+    }
+
+    /// The command that releases a task which waits for this reason, if a person must do it.
+    pub fn release(&self, reason: &str) -> Option<String> {
+        let is_held = reason.starts_with("JobHeld") || reason.contains("requeued held");
+        is_held.then(|| format!("scontrol release {}", self.arrays.join(" ")))
     }
 
     /// Submits tasks with one array.
@@ -134,18 +204,18 @@ impl Slurm {
 /// The nodes of a list such as `n1,n[4-7]`, each of which the cluster has.
 ///
 /// # Errors
-/// The programs of Slurm are not installed or fail, or the cluster has no such node.
+/// The programs of Slurm are not installed or fail, the text is not a list, or the cluster has no such
+/// node.
 pub fn nodes(search_path: &OsStr, list: &str) -> Result<Vec<String>, ClusterError> {
-    let unknown = |node: &str, near: Option<&str>| ClusterError::UnknownNode {
-        node: printable(node).chars().take(WORD).collect(),
-        near: near.map(str::to_owned),
-    };
+    let shown = |text: &str| -> String { printable(text).chars().take(WORD).collect() };
+    let not_nodes = || ClusterError::NotNodes(shown(list));
     if list.trim().is_empty() || list.starts_with('-') {
-        return Err(unknown(list, None));
+        return Err(not_nodes());
     }
     let scontrol = find(search_path, "scontrol")?;
     let arguments = ["show", "hostnames", list].map(OsString::from);
-    let named = run("scontrol", &scontrol, &arguments, None)?;
+    // It does not ask the cluster, so it fails by the list only.
+    let named = run("scontrol", &scontrol, &arguments, None).map_err(|_| not_nodes())?;
     let sinfo = find(search_path, "sinfo")?;
     let arguments = ["--noheader", "--Node", "--format=%N"].map(OsString::from);
     let said = run("sinfo", &sinfo, &arguments, None)?;
@@ -153,14 +223,15 @@ pub fn nodes(search_path: &OsStr, list: &str) -> Result<Vec<String>, ClusterErro
     let mut nodes: Vec<String> = Vec::new();
     for node in named.lines().map(str::trim).filter(|name| !name.is_empty()) {
         if !known.contains(&node) {
-            return Err(unknown(node, nearest(node, &known)));
+            let near = nearest(node, &known).map(str::to_owned);
+            return Err(ClusterError::UnknownNode { node: shown(node), near });
         }
         if !nodes.iter().any(|other| other == node) {
             nodes.push(node.to_owned());
         }
     }
     match nodes.len() {
-        0 => Err(unknown(list, None)),
+        0 => Err(not_nodes()),
         1..=TASKS_MAX => Ok(nodes),
         all => Err(ClusterError::TooManyNodes { all, most: TASKS_MAX }),
     }
@@ -209,55 +280,29 @@ fn unable(text: &str) -> BTreeMap<String, String> {
     nodes.collect()
 }
 
-impl Scheduler for Slurm {
-    fn job(&self) -> String {
-        format!("slurm job {}", self.arrays.last().map_or("", String::as_str))
-    }
-
-    fn has_tasks(&self) -> bool {
-        !self.arrays.is_empty()
-    }
-
-    fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError> {
-        if self.nodes.is_empty() {
-            return self.submit_array(tasks, vec![format!("--cpus-per-task={}", self.cpus).into()]);
-        }
-        for task in tasks {
-            let node = format!("--nodelist={}", self.nodes[*task]);
-            let place = vec!["--nodes=1".into(), "--exclusive".into(), node.into()];
-            self.submit_array(&[*task], place)?;
-        }
-        Ok(())
-    }
-
-    fn look(&mut self, stop: &AtomicBool) -> Result<Option<Look>, ClusterError> {
-        let mut look = self.squeue(Some(stop))?;
-        look.unable = self.unable(&look.waiting, stop)?;
-        Ok(Some(look))
-    }
-
-    fn cancel(&mut self) -> Result<Ending, ClusterError> {
-        let arguments = [format!("--name={}", self.name)].map(OsString::from);
-        run("scancel", &self.scancel, &arguments, None)?;
-        let look = self.squeue(None)?;
-        Ok(match look {
-            Look { running, waiting, .. } if !running.is_empty() || !waiting.is_empty() => {
-                Ending::Active
-            }
-            Look { completing: 0, .. } => Ending::Over,
-            Look { .. } => Ending::Completing,
-        })
-    }
-
-    fn release(&self, reason: &str) -> Option<String> {
-        let is_held = reason.starts_with("JobHeld") || reason.contains("requeued held");
-        is_held.then(|| format!("scontrol release {}", self.arrays.join(" ")))
-    }
+/// Numbers as Slurm writes a set of tasks: `0-2,5`.
+pub(crate) fn ranges(numbers: &[usize]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        [one] => one.to_string(),
+        [] => String::new(),
+    });
+    runs.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_of_tasks_are_short() {
+        assert_eq!(ranges(&[5, 0, 1, 2, 9, 8]), "0-2,5,8-9");
+        assert_eq!(ranges(&[3]), "3");
+        assert_eq!(ranges(&[]), "");
+    }
 
     #[test]
     fn the_states_of_squeue_are_read() {

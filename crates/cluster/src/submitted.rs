@@ -1,4 +1,4 @@
-//! A job at its scheduler, from its submission to its end: lost tasks are submitted again.
+//! A job of Slurm, from its submission to its end: lost tasks are submitted again.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,13 +9,14 @@ use std::time::Instant;
 use crate::ClusterError;
 use crate::directory::last_line;
 use crate::ledger::{ATTEMPTS, Ledger};
+use crate::look::Look;
 use crate::news::{self, News};
 use crate::notice::{Notice, NoticeListener};
-use crate::scheduler::{Look, Scheduler};
+use crate::slurm::Slurm;
 
-/// A job whose tasks the scheduler has accepted.
+/// A job whose tasks Slurm has accepted.
 pub(crate) struct Submitted {
-    scheduler: Box<dyn Scheduler>,
+    slurm: Slurm,
     listener: NoticeListener,
     /// The job's directory.
     directory: PathBuf,
@@ -30,28 +31,25 @@ impl Submitted {
     /// Submits a task for each range of turns.
     ///
     /// # Errors
-    /// The scheduler refuses a task. Those that it accepted before are cancelled.
+    /// Slurm refuses a task. Those that it accepted before are cancelled.
     pub(crate) fn new(
-        mut scheduler: Box<dyn Scheduler>,
+        mut slurm: Slurm,
         listener: NoticeListener,
         directory: &Path,
         tasks: Vec<Range<usize>>,
         turns: usize,
     ) -> Result<Self, ClusterError> {
         let numbers: Vec<usize> = (0..tasks.len()).collect();
-        if let Err(error) = scheduler.submit(&numbers) {
-            if scheduler.has_tasks() {
-                news::cancel(&mut *scheduler, false, &listener);
+        if let Err(error) = slurm.submit(&numbers) {
+            if slurm.has_tasks() {
+                news::cancel(&slurm, false, &listener);
             }
             return Err(error);
         }
-        // A person starts the others.
-        if scheduler.has_tasks() {
-            listener(&Notice::Submitted { job: scheduler.job(), tasks: numbers.len(), turns });
-        }
+        listener(&Notice::Submitted { job: slurm.job(), tasks: numbers.len(), turns });
         let began = Instant::now();
         Ok(Self {
-            scheduler,
+            slurm,
             listener,
             directory: directory.to_owned(),
             ledger: Ledger::new(tasks),
@@ -67,17 +65,18 @@ impl Submitted {
         (self.listener)(notice);
     }
 
-    /// Asks the scheduler for the tasks, if it is time to do so and the scheduler can be asked.
+    /// Asks Slurm for the tasks, if it is time to do so.
     pub(crate) fn look(&mut self, stop: &AtomicBool) -> Option<Look> {
         if Instant::now() < self.next_look {
             return None;
         }
-        let look = self.scheduler.look(stop);
+        let look = self.slurm.look(stop);
         self.next_look = Instant::now() + news::pause(self.began.elapsed());
         match look {
-            Ok(look) => look.inspect(|look| {
-                self.news.show(look, &*self.scheduler, &self.listener);
-            }),
+            Ok(look) => {
+                self.news.show(&look, &self.slurm, &self.listener);
+                Some(look)
+            }
             Err(_) if stop.load(Ordering::SeqCst) => None,
             Err(error) => {
                 self.news.is_silent(&error, &self.listener);
@@ -86,7 +85,7 @@ impl Submitted {
         }
     }
 
-    /// Submits tasks again that are lost by a look at the scheduler; `is_finished` says whether a turn has
+    /// Submits tasks again that are lost by a look at Slurm; `is_finished` says whether a turn has
     /// a result. Returns the tasks that were lost too often, each with the end of a sentence.
     pub(crate) fn submit_again(
         &mut self,
@@ -98,10 +97,10 @@ impl Submitted {
         let decision = self.ledger.after_look(&active, is_finished);
         if !decision.again.is_empty() {
             let last = decision.again.iter().find_map(|task| last_line(&self.directory, *task));
-            match self.scheduler.submit(&decision.again) {
+            match self.slurm.submit(&decision.again) {
                 Ok(()) => self.show(&Notice::Again {
                     tasks: decision.again.len(),
-                    job: self.scheduler.job(),
+                    job: self.slurm.job(),
                     last,
                 }),
                 Err(error) => self.news.is_silent(&error, &self.listener),
@@ -125,7 +124,7 @@ impl Submitted {
     /// Cancels what is left, once; `is_over` says whether every task has written its last result.
     pub(crate) fn cancel(&mut self, is_over: bool) {
         if !std::mem::replace(&mut self.is_cancelled, true) {
-            news::cancel(&mut *self.scheduler, is_over, &self.listener);
+            news::cancel(&self.slurm, is_over, &self.listener);
         }
     }
 }

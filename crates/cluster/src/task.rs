@@ -9,6 +9,7 @@ use std::time::Duration;
 use tactus_guests::{GuestPlaces, Guests};
 use tactus_kernels::Kernels;
 use tactus_model::digest::sha256;
+use tactus_model::experiment::Turn;
 use tactus_model::guest::Guest;
 use tactus_model::message::{CellRequest, Message};
 use tactus_wire::{Input, MESSAGE_LIMIT, parse};
@@ -23,7 +24,7 @@ use crate::{ClusterError, Job, parts};
 const STEP: Duration = Duration::from_millis(100);
 
 /// Measures the turns of a task that have no result yet, with the programs in `search_path`, until
-/// `stop` is set.
+/// `stop` is set. Each is announced by its number in the job.
 ///
 /// # Errors
 /// The job cannot be read, this node would give other figures, a result cannot be written, or the task
@@ -34,6 +35,7 @@ pub fn run(
     node: &str,
     search_path: OsString,
     stop: &AtomicBool,
+    on_turn: &dyn Fn(usize, Turn),
 ) -> Result<(), ClusterError> {
     let file = directory.join(JOB);
     let text =
@@ -55,7 +57,7 @@ pub fn run(
         let is_finished =
             results.any(|(_, path)| read(path, &job, &digest, turn).is_ok_and(|it| !it.failed));
         let Some(request) = job.request(turn).filter(|_| !is_finished) else { continue };
-        println!("turn {turn}: round {}, cell {}", request.turn.round, request.turn.cell);
+        on_turn(turn, request.turn);
         measure(&guests, &request, stop)?.write(directory, &digest, turn, node)?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The thread that watches a job: results in the shared directory, tasks at the scheduler.
+//! The thread that watches a job: results in the shared directory, tasks of Slurm.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::Job;
 use crate::directory::results;
 use crate::news::SCAN;
-use crate::notice::Notice;
+use crate::notice::{Notice, NoticeListener};
 use crate::result_file::{SUFFIX, read};
 use crate::submitted::Submitted;
 
@@ -121,7 +121,9 @@ pub(crate) struct Watcher {
     pub(crate) job: Arc<Job>,
     pub(crate) digest: String,
     pub(crate) directory: PathBuf,
-    pub(crate) submitted: Submitted,
+    /// The job of Slurm; `None` if a person submits it.
+    pub(crate) submitted: Option<Submitted>,
+    pub(crate) listener: NoticeListener,
     pub(crate) shared: Arc<Shared>,
     /// The result files that were read.
     pub(crate) files: HashSet<PathBuf>,
@@ -143,7 +145,9 @@ impl Watcher {
         self.scan();
         // The last task has written its last result.
         let is_over = self.is_over();
-        self.submitted.cancel(is_over);
+        if let Some(submitted) = &mut self.submitted {
+            submitted.cancel(is_over);
+        }
     }
 
     /// Whether every turn has a state.
@@ -173,21 +177,23 @@ impl Watcher {
                 Err(reason) => {
                     let file = path.file_name().unwrap_or_default().to_string_lossy();
                     let file = tactus_model::format::printable(&file);
-                    self.submitted.show(&Notice::Refused { file, reason });
+                    (self.listener)(&Notice::Refused { file, reason });
                 }
             }
         }
     }
 
-    /// Asks the scheduler for the tasks, and submits lost ones again.
+    /// Asks Slurm for the tasks, and submits lost ones again.
     fn look(&mut self) {
-        let Some(look) = self.submitted.look(&self.shared.stop) else { return };
+        let submitted = self.submitted.as_mut();
+        let Some(look) = submitted.and_then(|it| it.look(&self.shared.stop)) else { return };
         // Results that came since the last scan count.
         self.scan();
         let given_up = {
             let index = self.shared.index();
             let is_finished = |turn| index.state(turn) != TurnState::Waiting;
-            self.submitted.submit_again(&look, is_finished)
+            let submitted = self.submitted.as_mut();
+            submitted.map_or_else(Vec::new, |it| it.submit_again(&look, is_finished))
         };
         for (task, ended) in given_up {
             let reason = format!("task {task} {ended}");

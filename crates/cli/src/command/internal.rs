@@ -11,6 +11,7 @@ use tactus_app::measure::Listener;
 use tactus_app::{BuildListener, Places};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
+use tactus_model::experiment::Turn;
 
 use crate::error::{CommandError, CommandResult};
 use crate::signals::on_interrupt;
@@ -112,7 +113,10 @@ pub(crate) fn run(arguments: &InternalArguments, places: &Places) -> CommandResu
             let stop = Arc::new(AtomicBool::new(false));
             let requested = Arc::clone(&stop);
             on_interrupt(move |_| requested.store(true, Ordering::SeqCst))?;
-            Ok(tactus_app::site::run_task(places, job, *task, node, &stop)?)
+            let on_turn = |number: usize, turn: Turn| {
+                say!("turn {number}: round {}, cell {}", turn.round, turn.cell);
+            };
+            Ok(tactus_app::cluster::run_task(places, job, *task, node, &stop, &on_turn)?)
         }
         Role::Node { job, task, node } => {
             Ok(tactus_app::nodes::run_node(places, job, *task, node, &mut NodeLog)?)

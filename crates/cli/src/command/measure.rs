@@ -25,13 +25,13 @@ use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
 use tactus_report::{CellExplanation, machines_page, machines_text};
 
+use crate::cluster_options::{ClusterOptions, HEADING};
 use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
-use crate::site_options::{HEADING, SiteOptions};
 use crate::table_form_options::TableFormOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
 use crate::values::{positive, seed, whole};
@@ -66,7 +66,7 @@ pub(crate) struct MeasureArguments {
     #[command(flatten)]
     guests: GuestOptions,
     #[command(flatten)]
-    site: SiteOptions,
+    cluster: ClusterOptions,
     /// With --on slurm: measure each of these nodes itself, e.g. n1,n[4-7]. A job has its node alone; each node gives a run
     #[arg(long, value_name = "LIST", help_heading = HEADING,
         conflicts_with_all = ["continued", "turns_per_task"])]
@@ -164,8 +164,8 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
     if let Some(list) = &arguments.nodes {
         return run_on_nodes(arguments, list, places);
     }
-    let site = arguments.site.site()?;
-    let guests = GuestSettings { site, ..arguments.guests.settings()? };
+    let cluster = arguments.cluster.cluster()?;
+    let guests = GuestSettings { cluster, ..arguments.guests.settings()? };
     let verdict_follows = !arguments.json && arguments.table.form().is_none();
     let mut listener =
         RunListener::new(arguments.json, arguments.quietness).before_verdict(verdict_follows);
@@ -206,7 +206,7 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
 
 /// Measures the nodes of a cluster themselves, and ranks them.
 fn run_on_nodes(arguments: &MeasureArguments, list: &str, places: &Places) -> CommandResult {
-    let shared = arguments.site.shared_of_slurm("--nodes")?;
+    let shared = arguments.cluster.shared_of_slurm("--nodes")?;
     if arguments.table.form().is_some() || arguments.purpose.is_some() {
         let message = "`--csv`, `--markdown` and `--for` apply to one run; use `tactus show` for those of nodes";
         return Err(CommandError::usage(message));

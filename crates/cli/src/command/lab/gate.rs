@@ -20,12 +20,12 @@ use tactus_model::kernel::GuestKernel;
 use tactus_model::run::{Run, RunId};
 
 use super::kernel_comparison_options::KernelComparisonOptions;
+use crate::cluster_options::ClusterOptions;
 use crate::error::{CommandError, CommandResult, for_any_reader};
 use crate::guest_options::JobsOption;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::quietness::Quietness;
-use crate::site_options::SiteOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
 use crate::values::kernel;
 
@@ -67,7 +67,7 @@ pub(crate) struct LabGateArguments {
     #[command(flatten)]
     jobs: JobsOption,
     #[command(flatten)]
-    site: SiteOptions,
+    cluster: ClusterOptions,
     /// Judge this run of an earlier gate again, without measuring, by its rule; --allow, --false-alarms, --paths-only and --refuse replace parts of it
     #[arg(long = "run", id = "judged", value_name = "RUN")]
     judged: Option<Address>,
@@ -137,7 +137,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
                 guests: GuestSettings {
                     limit: arguments.comparison.guest_limit,
                     jobs: arguments.jobs.jobs(),
-                    site: arguments.site.site()?,
+                    cluster: arguments.cluster.cluster()?,
                     ..GuestSettings::default()
                 },
                 interrupted: None,

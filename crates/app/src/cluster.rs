@@ -9,7 +9,7 @@ use tactus_cluster::{Cluster, ClusterError, Settings};
 use tactus_guests::Guests;
 use tactus_lab::engine::Engine;
 use tactus_lab::target::Stopper;
-use tactus_model::experiment::Plan;
+use tactus_model::experiment::{Plan, Turn};
 use tactus_model::run::{Run, RunId, RunStatus};
 use tactus_store::Store;
 
@@ -22,7 +22,7 @@ use crate::{Error, ErrorKind, Places, Result};
 
 /// A cluster that measures turns in deterministic time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct ClusterSettings {
     /// A directory that this machine and all nodes see under the same path.
     pub shared: PathBuf,
     /// What the manifest for Kubernetes needs; without it, the cluster runs Slurm.
@@ -31,7 +31,7 @@ pub struct Site {
     pub turns_per_task: Option<usize>,
 }
 
-impl Site {
+impl ClusterSettings {
     /// The engine waits as long as the job does: a queue of a cluster may last for days.
     const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -97,7 +97,7 @@ impl Site {
         // From now on, an interrupt cancels the job.
         let stopper = Stopper::default();
         listener.begins(&stopper)?;
-        let mut cluster = Cluster::submit(plan, turns, guests, &settings, listener.site())
+        let mut cluster = Cluster::submit(plan, turns, guests, &settings, listener.cluster())
             .map_err(|error| refused(error, run, store))?;
         let mut engine = Engine::new(store, &mut cluster, &facts).with_stopper(stopper);
         engine.patience = Self::PATIENCE;
@@ -147,6 +147,7 @@ pub fn run_task(
     task: usize,
     node: &str,
     stop: &AtomicBool,
+    on_turn: &dyn Fn(usize, Turn),
 ) -> Result<()> {
-    Ok(tactus_cluster::task::run(job, task, node, places.search_path.clone(), stop)?)
+    Ok(tactus_cluster::task::run(job, task, node, places.search_path.clone(), stop, on_turn)?)
 }

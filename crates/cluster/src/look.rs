@@ -1,9 +1,6 @@
-//! What a site's engine does for a job.
+//! The state of a job's tasks.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
-
-use crate::ClusterError;
 
 /// The state of a job's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,46 +17,8 @@ pub struct Look {
     pub completing: usize,
 }
 
-/// How far a job that was cancelled has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Nothing is left of it.
-    Over,
-    /// The engine is ending its last tasks.
-    Completing,
-    /// Tasks of it wait or run.
-    Active,
-}
-
-/// A site's engine, with one job of ours.
-pub trait Scheduler: Send {
-    /// The job in a person's words, e.g. `slurm job 12`.
-    fn job(&self) -> String;
-
-    /// Whether it has accepted a task.
-    fn has_tasks(&self) -> bool;
-
-    /// Submits tasks, by their numbers.
-    ///
-    /// # Errors
-    /// The engine refuses them.
-    fn submit(&mut self, tasks: &[usize]) -> Result<(), ClusterError>;
-
-    /// The tasks that wait or run; `None` if this engine is not asked. Ends early if `stop` is set.
-    ///
-    /// # Errors
-    /// The engine does not answer.
-    fn look(&mut self, stop: &AtomicBool) -> Result<Option<Look>, ClusterError>;
-
-    /// Cancels all tasks; returns how far they have ended.
-    ///
-    /// # Errors
-    /// The engine does not answer.
-    fn cancel(&mut self) -> Result<Ending, ClusterError>;
-
-    /// The command that releases a task which waits for this reason, if a person must do it.
-    fn release(&self, reason: &str) -> Option<String>;
-}
+/// What the reason `BeginTime` means: the earliest start of a task has not come.
+const BEGIN_TIME: &str = ": Slurm delays the start of tasks that it requeued";
 
 impl Look {
     /// The running tasks in words, e.g. `2 tasks run on n1, n3`; empty if none runs.
@@ -81,37 +40,18 @@ impl Look {
     pub fn waiting_text(&self) -> String {
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         self.waiting.values().for_each(|reason| *reasons.entry(reason).or_default() += 1);
-        let text = |(reason, count): (&str, usize)| match count {
-            1 => format!("1 waits ({reason})"),
-            count => format!("{count} wait ({reason})"),
+        let text = |(reason, count): (&str, usize)| {
+            let verb = if count == 1 { "waits" } else { "wait" };
+            let meaning = if reason == "BeginTime" { BEGIN_TIME } else { "" };
+            format!("{count} {verb} ({reason}{meaning})")
         };
         reasons.into_iter().map(text).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Numbers as Slurm writes a set of tasks: `0-2,5`.
-pub(crate) fn ranges(numbers: &[usize]) -> String {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [first, .., last] => format!("{first}-{last}"),
-        [one] => one.to_string(),
-        [] => String::new(),
-    });
-    runs.collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sets_of_tasks_are_short() {
-        assert_eq!(ranges(&[5, 0, 1, 2, 9, 8]), "0-2,5,8-9");
-        assert_eq!(ranges(&[3]), "3");
-        assert_eq!(ranges(&[]), "");
-    }
 
     #[test]
     fn states_are_sentences() {
@@ -124,6 +64,8 @@ mod tests {
         };
         assert_eq!(look.running_text(), "3 tasks run on n1, n2");
         assert_eq!(look.waiting_text(), "1 waits (JobHeldUser); 2 wait (Resources)");
+        let again = Look { waiting: [(1, text("BeginTime"))].into(), ..Look::default() };
+        assert!(again.waiting_text().starts_with("1 waits (BeginTime: Slurm delays"));
         assert_eq!(Look::default().running_text() + &Look::default().waiting_text(), "");
     }
 }

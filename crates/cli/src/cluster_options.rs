@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tactus_app::Error;
-use tactus_app::site::{KubernetesSettings, Site};
+use tactus_app::cluster::{ClusterSettings, KubernetesSettings};
 
 use crate::error::{CommandError, CommandResult};
 use crate::values::whole;
@@ -14,7 +14,7 @@ pub(crate) const HEADING: &str = "Clusters";
 
 /// A cluster whose nodes measure.
 #[derive(Args)]
-pub(crate) struct SiteOptions {
+pub(crate) struct ClusterOptions {
     /// With deterministic time: measure on the nodes of a cluster, with the same result as on this machine
     #[arg(long, value_name = "CLUSTER", help_heading = HEADING)]
     on: Option<Manager>,
@@ -45,18 +45,20 @@ enum Manager {
     Kubernetes,
 }
 
-impl SiteOptions {
+impl ClusterOptions {
     /// The shared directory of Slurm, for what only Slurm can do.
     pub(crate) fn shared_of_slurm(&self, option: &str) -> CommandResult<PathBuf> {
         if self.on != Some(Manager::Slurm) {
             return Err(Error::usage(format!("`{option}` needs `--on slurm`")).into());
         }
-        let site = self.site()?;
-        site.map(|site| site.shared).ok_or_else(|| CommandError::usage("`--on` needs a cluster"))
+        let cluster = self.cluster()?;
+        cluster
+            .map(|cluster| cluster.shared)
+            .ok_or_else(|| CommandError::usage("`--on` needs a cluster"))
     }
 
     /// The cluster, if one was given.
-    pub(crate) fn site(&self) -> CommandResult<Option<Site>> {
+    pub(crate) fn cluster(&self) -> CommandResult<Option<ClusterSettings>> {
         let Some(manager) = self.on else { return Ok(None) };
         let missing =
             |option: &str, what: &str| Error::usage(format!("`--on` needs `{option}`: {what}"));
@@ -95,6 +97,6 @@ impl SiteOptions {
             }),
         };
         let turns_per_task = self.turns_per_task.map(|turns| turns as usize);
-        Ok(Some(Site { shared, kubernetes, turns_per_task }))
+        Ok(Some(ClusterSettings { shared, kubernetes, turns_per_task }))
     }
 }
