@@ -67,7 +67,7 @@ fn sentence(figure: Figure, series: &[Series]) -> String {
     match (series.len(), changed) {
         (0, _) => format!("No valid run has a {figure} of this cell."),
         (_, 0) if longest < 2 * SEGMENT_MIN => format!(
-            "No machine and kernel has the {} runs that a change of the {figure} is found from.",
+            "Too few runs to find a change of the {figure}: no machine and kernel has {}.",
             2 * SEGMENT_MIN
         ),
         (_, 0) => format!("The {figure} of this cell did not change on any machine and kernel."),
