@@ -352,12 +352,12 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l seeds -d 'Number of seeds for each cell [default: that of the experiment, or 10]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l seed -d 'Seed from which all other seeds are derived' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l false-alarms -d 'Chance of a false alarm for each commit; at most 50%' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16 [default: 1%+16]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l seed -d 'Seed from which all other seeds are derived' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l false-alarms -d 'Chance of a false alarm for each commit; at most 50% [default: 1%]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -434,22 +434,22 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Number of seeds for each cell [default: that of the experiment, or 10]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'Seed from which all other seeds are derived [default: that of the experiment, or a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that the gate reports any difference of equal kernels; at most 50%' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
-different\t'Any difference, including shorter, earlier and fewer'"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16 [default: 1%+16]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that any difference of equal kernels is reported; at most 50% [default: 1%]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate [default: greater]' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
+different\t'Any difference, including shorter, earlier and fewer'"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l on -d 'With deterministic time: measure on the nodes of a cluster, with the same result as on this machine' -r -f -a "slurm\t'A job array of Slurm'
+kubernetes\t'An Indexed Job of Kubernetes, whose manifest is written'"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l shared -d 'With --on: directory that this machine and all nodes see under the same path' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l turns-per-task -d 'With --on: number of turns of a task [default: as many as take about a minute]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l manifest -d 'With --on kubernetes: file for the manifest of the job, which you apply' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l pod-image -d 'With --on kubernetes: image of the containers; it needs QEMU' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l volume-claim -d 'With --on kubernetes: claim of the volume with the shared directory' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring, by its rule; --allow, --false-alarms, --paths-only and --refuse replace parts of it' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l jobs -d 'In deterministic time: number of guests that run at a time; results are the same for any number [default: one for each CPU]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l on -d 'With deterministic time: measure on the nodes of a cluster, with the same result as on this machine' -r -f -a "slurm\t'A job array of Slurm'
-kubernetes\t'An Indexed Job of Kubernetes, whose manifest is written'"
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'Colour texts: auto (on a terminal, unless NO_COLOR is set), always, never' -r -f -a "auto\t''
 always\t''
 never\t''"
