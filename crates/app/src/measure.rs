@@ -251,12 +251,11 @@ pub(crate) fn targets(
     let mut prepared = prepare()?;
     // Each failure is of another architecture.
     for _ in Architecture::ALL {
-        let (Err(GuestError::NoProgram { architecture, .. }), Some(source)) =
-            (&prepared, guest_program::source(places))
-        else {
+        let missing = prepared.as_ref().err().and_then(GuestError::missing_program);
+        let Some((architecture, source)) = missing.zip(guest_program::source(places)) else {
             break;
         };
-        guest_program::build(&source, places, *architecture, &listener.building())?;
+        guest_program::build(&source, places, architecture, &listener.building())?;
         prepared = prepare()?;
     }
     let mut guests = prepared?.with_jobs(jobs);

@@ -74,8 +74,13 @@ pub enum GuestError {
         hint: Option<String>,
     },
     /// The program that runs in guests needs shared libraries.
-    #[error("{} is not statically linked, and a guest has no shared libraries", .0.display())]
-    NotStatic(PathBuf),
+    #[error("{} is not statically linked, and a guest has no shared libraries", .file.display())]
+    NotStatic {
+        /// The CPUs of the guests.
+        architecture: Architecture,
+        /// Its file.
+        file: PathBuf,
+    },
     /// The kernel is not available.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -92,6 +97,16 @@ pub enum GuestError {
 }
 
 impl GuestError {
+    /// The CPUs of the guests whose program is missing, which a build from source can change.
+    pub const fn missing_program(&self) -> Option<Architecture> {
+        match self {
+            Self::NoProgram { architecture, .. } | Self::NotStatic { architecture, .. } => {
+                Some(*architecture)
+            }
+            _ => None,
+        }
+    }
+
     /// The fix, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -113,7 +128,7 @@ impl GuestError {
                  or name a statically linked build of tactus-guest"
                     .to_owned(),
             ),
-            Self::NotStatic(_) => Some(program::setup(Architecture::Amd64).to_owned()),
+            Self::NotStatic { architecture, .. } => Some(program::setup(*architecture).to_owned()),
             Self::NotBuilt { hint, .. } => hint.clone(),
             Self::Kernel(error) => error.hint(),
             Self::Io { .. } => None,

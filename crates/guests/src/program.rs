@@ -95,12 +95,18 @@ impl GuestProgram {
         if let Some(bytes) = embedded(architecture) {
             return Ok(Self { bytes: bytes.to_vec(), file: None });
         }
-        let places = places(executable, architecture);
+        let (places, mut dynamic) = (places(executable, architecture), None);
         for place in places.iter().filter(|place| place.is_file()) {
             let program = Self::read(place)?;
-            if !is_for_another(&program.bytes, architecture) {
-                return program.require_static(place.clone());
+            match (is_for_another(&program.bytes, architecture), is_static(&program.bytes)) {
+                (true, _) => {}
+                (false, true) => return Ok(program),
+                // As `cargo build --workspace` makes one; the other places may have one for guests.
+                (false, false) => dynamic = dynamic.or_else(|| Some(place.clone())),
             }
+        }
+        if let Some(file) = dynamic {
+            return Err(GuestError::NotStatic { architecture, file });
         }
         searched.extend(places);
         Err(GuestError::NoProgram { architecture, places: searched, unused })
@@ -113,10 +119,6 @@ impl GuestProgram {
             source,
         })?;
         Ok(Self { bytes, file: Some(file.to_owned()) })
-    }
-
-    fn require_static(self, file: PathBuf) -> Result<Self, GuestError> {
-        if is_static(&self.bytes) { Ok(self) } else { Err(GuestError::NotStatic(file)) }
     }
 }
 
@@ -257,14 +259,18 @@ mod tests {
         fs::write(&cargo, &ours).unwrap();
         let built = release.join(NAME);
         fs::rename(&arm64, &built).unwrap();
-        assert_eq!(find(Some(built.into()), AMD64).unwrap().file, Some(cargo));
+        assert_eq!(find(Some(built.into()), AMD64).unwrap().file, Some(cargo.clone()));
         let suffixed = folder.path().join("tactus-guest-amd64");
         let arm64 = folder.path().join(NAME);
         fs::write(&arm64, [elf(&[1], Architecture::Arm64), MARK.to_vec()].concat()).unwrap();
         fs::write(&suffixed, &ours).unwrap();
         assert_eq!(find(Some(arm64.into()), AMD64).unwrap().file, Some(suffixed));
+        // A program that needs libraries hides none for guests.
         fs::write(&beside, elf(&[3], AMD64)).unwrap();
-        assert!(matches!(find(None, AMD64), Err(GuestError::NotStatic(file)) if file == beside));
+        assert_eq!(find(None, AMD64).unwrap().file, Some(cargo.clone()));
+        fs::remove_file(&cargo).unwrap();
+        let found = find(None, AMD64).map(|program| program.file);
+        assert!(!matches!(&found, Ok(file) if *file == Some(beside)), "{found:?}");
     }
 
     #[test]
