@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tactus_judge::history::{Figure, MeasuredOn, Point, RunFigures, Series, history};
 use tactus_judge::verdict::Validity;
 use tactus_model::run::{RunId, RunSummary};
-use tactus_report::site::{FigureGroup, Machine};
+use tactus_report::site::{FigureCell, FigureGroup, Machine};
 use tactus_store::{Store, StoreError};
 
 use crate::site::Site;
@@ -193,8 +193,8 @@ impl Snapshot {
         let all: usize = groups.values().map(BTreeMap::len).sum();
         let mut room = most;
         let groups = groups.into_iter().map_while(|(experiment, cells)| {
-            let cells: Vec<(String, usize)> =
-                cells.into_iter().take(room).map(|(cell, runs)| (cell.to_owned(), runs)).collect();
+            let cell = |(cell, runs): (&str, usize)| FigureCell { cell: cell.to_owned(), runs };
+            let cells: Vec<FigureCell> = cells.into_iter().take(room).map(cell).collect();
             room -= cells.len();
             let experiment = experiment.to_owned();
             (!cells.is_empty()).then_some(FigureGroup { experiment, cells })

@@ -13,8 +13,9 @@ use tactus_judge::verdict::Validity;
 use tactus_model::format::counted;
 use tactus_model::host::Host;
 use tactus_model::run::{RunId, RunSummary};
-use tactus_model::time::{Instant, Realtime};
-use tactus_report::site::{self as pages, HistoryPage, MachinesPage, RunRow, RunsPage};
+use tactus_report::site::{
+    self as pages, FigureGroup, HistoryPage, Machine, MachinesPage, RunRow, RunsPage,
+};
 use tactus_store::Store;
 
 use crate::Listener;
@@ -192,8 +193,21 @@ struct ListedRuns<'s> {
     page: usize,
     pages: usize,
     count: usize,
+}
+
+/// What is listed, with what the list may lack.
+#[derive(Serialize)]
+struct Listed<T> {
+    #[serde(flatten)]
+    list: T,
+    /// The runs that were not read.
     unread: usize,
+    /// Whether the store cannot be read now.
     stale: bool,
+}
+
+fn listed(now: &Snapshot, list: impl Serialize) -> Result<Reply, Refusal> {
+    Reply::json(&Listed { list, unread: now.unread(), stale: now.is_stale() })
 }
 
 fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> {
@@ -211,14 +225,7 @@ fn runs(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> 
     let shown = found.into_iter().skip((page - 1) * RUNS_PER_PAGE).take(RUNS_PER_PAGE);
     if as_json {
         let runs = shown.map(|(_, entry)| ListedRun::of(entry)).collect();
-        return Reply::json(&ListedRuns {
-            runs,
-            page,
-            pages,
-            count,
-            unread: now.unread(),
-            stale: now.is_stale(),
-        });
+        return listed(now, ListedRuns { runs, page, pages, count });
     }
     let rows = shown.map(|(index, entry)| RunRow {
         summary: &entry.summary,
@@ -264,77 +271,32 @@ fn state(now: &Snapshot) -> String {
 }
 
 #[derive(Serialize)]
-struct ListedMachine {
-    machine: Option<String>,
-    cpus: Vec<String>,
-    kernels: Vec<String>,
-    runs: usize,
-    last: Instant<Realtime>,
-}
-
-#[derive(Serialize)]
 struct ListedMachines {
-    machines: Vec<ListedMachine>,
-    unread: usize,
-    stale: bool,
+    machines: Vec<Machine>,
 }
 
 fn machines(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
     let machines = now.machines();
     if as_json {
-        let machines = machines.into_iter().map(|machine| ListedMachine {
-            machine: machine.machine,
-            cpus: machine.cpus,
-            kernels: machine.kernels,
-            runs: machine.runs,
-            last: machine.last,
-        });
-        return Reply::json(&ListedMachines {
-            machines: machines.collect(),
-            unread: now.unread(),
-            stale: now.is_stale(),
-        });
+        return listed(now, ListedMachines { machines });
     }
     Ok(Reply::page(pages::machines_page(&MachinesPage { machines, state: state(now) })?))
 }
 
 #[derive(Serialize)]
-struct ListedCell {
-    cell: String,
-    runs: usize,
-}
-
-#[derive(Serialize)]
-struct ListedExperiment {
-    experiment: String,
-    cells: Vec<ListedCell>,
-}
-
-#[derive(Serialize)]
 struct ListedFigures {
     figures: Vec<&'static str>,
-    experiments: Vec<ListedExperiment>,
+    experiments: Vec<FigureGroup>,
     left_out: usize,
-    unread: usize,
-    stale: bool,
 }
 
 fn figures(now: &Snapshot, as_json: bool) -> Result<Reply, Refusal> {
-    let (groups, left_out) = now.figures(CELLS_MAX);
+    let (experiments, left_out) = now.figures(CELLS_MAX);
     if !as_json {
-        return Ok(Reply::page(pages::figures_page(&groups, left_out, &state(now))?));
+        return Ok(Reply::page(pages::figures_page(&experiments, left_out, &state(now))?));
     }
-    let experiments = groups.into_iter().map(|group| ListedExperiment {
-        experiment: group.experiment,
-        cells: group.cells.into_iter().map(|(cell, runs)| ListedCell { cell, runs }).collect(),
-    });
-    Reply::json(&ListedFigures {
-        figures: Figure::ALL.map(Figure::word).to_vec(),
-        experiments: experiments.collect(),
-        left_out,
-        unread: now.unread(),
-        stale: now.is_stale(),
-    })
+    let figures = Figure::ALL.map(Figure::word).to_vec();
+    listed(now, ListedFigures { figures, experiments, left_out })
 }
 
 #[derive(Serialize)]
@@ -344,8 +306,6 @@ struct ListedHistory<'s> {
     figure: Figure,
     series: &'s [Series],
     invalid: usize,
-    unread: usize,
-    stale: bool,
 }
 
 fn history(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusal> {
@@ -361,15 +321,7 @@ fn history(now: &Snapshot, query: &Query, as_json: bool) -> Result<Reply, Refusa
     }
     let (series, invalid) = (found.series.as_slice(), found.invalid);
     if as_json {
-        return Reply::json(&ListedHistory {
-            experiment,
-            cell,
-            figure,
-            series,
-            invalid,
-            unread: now.unread(),
-            stale: now.is_stale(),
-        });
+        return listed(now, ListedHistory { experiment, cell, figure, series, invalid });
     }
     let state = state(now);
     let page = HistoryPage { experiment, cell, figure, series, invalid, state };

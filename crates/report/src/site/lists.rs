@@ -1,6 +1,7 @@
 //! The lists of runs, machines, and figures with a history.
 
 use askama::Template;
+use serde::Serialize;
 use tactus_judge::history::{Figure, RunFigures};
 use tactus_judge::verdict::Validity;
 use tactus_model::run::{RunId, RunSummary};
@@ -153,7 +154,7 @@ pub(super) fn run_path(run: &RunId) -> String {
 }
 
 /// A machine with runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     /// Its digest; `None` for all runs of unknown machines.
     pub machine: Option<String>,
@@ -219,12 +220,21 @@ struct MachineView {
 }
 
 /// An experiment and its cells with results.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FigureGroup {
     /// The name of the experiment.
     pub experiment: String,
-    /// The label of each cell with the number of its runs.
-    pub cells: Vec<(String, usize)>,
+    /// Its cells.
+    pub cells: Vec<FigureCell>,
+}
+
+/// A cell with results.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureCell {
+    /// Its label.
+    pub cell: String,
+    /// The number of its runs.
+    pub runs: usize,
 }
 
 /// Writes the list of figures with a history. `left_out` cells do not fit on the page.
@@ -241,7 +251,7 @@ pub fn figures_page(
         cells: group
             .cells
             .iter()
-            .map(|(cell, runs)| CellView {
+            .map(|FigureCell { cell, runs }| CellView {
                 label: cell.clone(),
                 runs: format::counted(*runs as u64, "run"),
                 figures: Figure::ALL

@@ -10,7 +10,8 @@ use crate::page::frame::{Frame, written};
 
 pub use history::{HistoryPage, history_page};
 pub use lists::{
-    FigureGroup, Machine, MachinesPage, RunRow, RunsPage, figures_page, machines_page, runs_page,
+    FigureCell, FigureGroup, Machine, MachinesPage, RunRow, RunsPage, figures_page, machines_page,
+    runs_page,
 };
 
 /// The path of a page with a query, encoded.
