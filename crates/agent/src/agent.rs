@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
-use tactus_model::recording::{EventSource, LateWakeup, Observers};
+use tactus_model::recording::{EventSource, LateWakeup};
 use tactus_model::time::{Instant, Monotonic, Nanos, Realtime};
 use tactus_model::token_bucket::TokenBucket;
 use tactus_record::file::RecordingFile;
-use tactus_record::live::{Newest, Options as RecordOptions, OverwritingRecorder, RecordError};
+use tactus_record::live::Newest;
 use tactus_sys::SysError;
 use tactus_sys::clock;
 use tactus_sys::wait::{Waker, wait};
@@ -21,9 +21,9 @@ use crate::budget::{Budget, INTERVAL_MAX, Stage, Used};
 use crate::causes::{Causes, Unknown, main_cause, main_causes};
 use crate::endpoint::Endpoint;
 use crate::event::Event;
+use crate::event_recorder::{Begun, EventRecorder};
 use crate::explained::{explain_all, worst_of};
 use crate::metrics::{Probed, Status, families};
-use crate::price::Yardstick;
 use crate::probe::{Counts, Plan, Probe};
 use crate::shelf::Shelf;
 
@@ -93,9 +93,6 @@ const AFTERMATH: Nanos = Nanos::from_millis(20);
 /// After a recording could not be written, no other is written for this time.
 const AFTER_FAILURE: Nanos = Nanos::from_secs(10);
 
-/// The time between two attempts to record, if that is refused.
-const AFTER_REFUSAL: Nanos = Nanos::from_secs(600);
-
 /// The most late wakeups that are explained from one recording.
 const EXPLAINED_MAX: usize = 1000;
 
@@ -110,11 +107,7 @@ pub struct Agent {
     status: Arc<Mutex<Status>>,
     shelf: Shelf,
     budget: Budget,
-    recorder: Option<OverwritingRecorder>,
-    /// The earliest time of the next attempt to record.
-    next_attempt: Instant<Monotonic>,
-    /// The events of the recorder when the budget was last looked at.
-    counted: u64,
+    recorder: EventRecorder,
     saves: TokenBucket,
     /// The earliest time of the next save.
     next_save: Instant<Monotonic>,
@@ -200,6 +193,7 @@ impl Agent {
         }));
         let endpoint = listen(options.listen, &status, &probe.counts)?;
         let every = Nanos::from_secs(3600 / u64::from(options.saves_per_hour.max(1)));
+        let recorder = EventRecorder::new(options.ring_size, started);
         let ending = Ending { waker: Waker::new()?, ended: AtomicBool::new(false) };
         Ok(Self {
             options,
@@ -208,9 +202,7 @@ impl Agent {
             status,
             shelf,
             budget,
-            recorder: None,
-            next_attempt: started,
-            counted: 0,
+            recorder,
             saves: TokenBucket::new(every, SAVES_AT_ONCE),
             next_save: started,
             waiting: Vec::new(),
@@ -282,11 +274,7 @@ impl Agent {
         if now - self.looked >= ACCOUNT {
             self.account(on_event);
         }
-        if self.options.records
-            && self.recorder.is_none()
-            && self.budget.stage().records()
-            && now >= self.next_attempt
-        {
+        if self.budget.stage().records() && self.recorder.may_begin(now) {
             self.record(on_event);
         }
     }
@@ -296,30 +284,16 @@ impl Agent {
         if !self.options.records {
             return;
         }
-        match self.start_recording() {
-            Ok((recorder, price)) => {
+        match self.recorder.begin(now()) {
+            Ok(Begun { price, buffers }) => {
                 self.status().price = price;
                 self.status().is_recording = true;
-                on_event(&Event::Recording { price, buffers: recorder.memory() });
-                self.counted = recorder.counted().unwrap_or(0);
-                self.recorder = Some(recorder);
+                on_event(&Event::Recording { price, buffers });
             }
             Err(error) => {
-                self.next_attempt = now() + AFTER_REFUSAL;
                 on_event(&Event::NotRecording { reason: error.to_string(), fix: error.fix() });
             }
         }
-    }
-
-    fn start_recording(&self) -> Result<(OverwritingRecorder, Nanos), RecordError> {
-        let yardstick = Yardstick::before()?;
-        let recorder = OverwritingRecorder::start(RecordOptions {
-            ring_size: self.options.ring_size,
-            observers: Observers::of_processes([std::process::id()]),
-            ..RecordOptions::of_the_late()
-        })?;
-        let price = yardstick.price(&recorder)?;
-        Ok((recorder, price))
     }
 
     /// Looks at the CPU time that was used, and changes what runs.
@@ -327,9 +301,7 @@ impl Agent {
         let now = now();
         let elapsed = now - self.looked;
         self.looked = now;
-        let counted = self.recorder.as_ref().and_then(|recorder| recorder.counted().ok());
-        let events = counted.map_or(0, |counted| counted.saturating_sub(self.counted));
-        self.counted = counted.unwrap_or(self.counted);
+        let events = self.recorder.new_events();
         let own = own_time();
         let saving = std::mem::take(&mut self.saving);
         let recording = self.status().price.saturating_mul(events);
@@ -365,7 +337,7 @@ impl Agent {
         let is_less = !stage.records() && before.records()
             || interval > before.interval(self.options.interval);
         self.probe.set_interval(interval);
-        if !stage.records() && self.recorder.take().is_some() {
+        if !stage.records() && self.recorder.end() {
             self.status().is_recording = false;
         }
         let next_trial = self.budget.next_trial();
@@ -416,10 +388,11 @@ impl Agent {
     /// The newest events, if they are recorded and the budget has room for reading them. Adds the
     /// late wakeups of their time to the `waiting` ones; later ones wait for the next time.
     fn take(&mut self, waiting: &mut Vec<LateWakeup>) -> Option<Newest> {
-        let recorder = self.recorder.as_mut().filter(|_| self.budget.may_save())?;
-        let before = recorder.counted().unwrap_or(0);
+        if !self.budget.may_save() {
+            return None;
+        }
         let (probe, later) = (&mut self.probe, &mut self.waiting);
-        let newest = recorder.take(|covered| {
+        let (events, newest) = self.recorder.take(|covered| {
             while let Some(late) = probe.next_late() {
                 let list = if late.came <= covered.end { &mut *waiting } else { &mut *later };
                 if list.len() < EXPLAINED_MAX {
@@ -427,14 +400,11 @@ impl Agent {
                 }
             }
             worst_of(waiting, |late| covered.start <= late.due && late.came <= covered.end)
-        });
-        // The events until now belong to the last second, those from now on to the next.
-        let more = before.saturating_sub(self.counted);
-        self.counted = recorder.counted().unwrap_or(before);
-        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        status.events += more;
-        status.recording = status.recording + status.price.saturating_mul(more);
-        newest.ok()
+        })?;
+        let mut status = self.status();
+        status.events += events;
+        status.recording = status.recording + status.price.saturating_mul(events);
+        newest
     }
 
     fn save(&mut self, file: RecordingFile, worst: LateWakeup, on_event: &mut impl FnMut(&Event)) {

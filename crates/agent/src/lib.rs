@@ -14,6 +14,7 @@ pub mod budget;
 mod causes;
 mod endpoint;
 mod event;
+mod event_recorder;
 mod explained;
 pub mod exposition;
 pub mod histogram;
