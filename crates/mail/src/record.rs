@@ -82,10 +82,12 @@ pub struct Progress {
     pub missing: (u64, u64),
     /// The bytes of the clip so far.
     pub bytes: u64,
+    /// Nothing more is recorded: the encoder completes the clip.
+    pub is_over: bool,
 }
 
 impl Progress {
-    fn of(timing: &Timing, part: &Path) -> Self {
+    fn of(timing: &Timing, part: &Path, is_over: bool) -> Self {
         let picture = timing.picture.as_ref();
         let sound = timing.sound.as_ref();
         Self {
@@ -96,6 +98,7 @@ impl Progress {
                 sound.map_or(0, |sound| sound.missing),
             ),
             bytes: fs::metadata(part).map_or(0, |part| part.len()),
+            is_over,
         }
     }
 }
@@ -395,7 +398,7 @@ fn record_into(
         while !is_over() {
             if reported.elapsed() >= REPORT {
                 reported = Instant::now();
-                report(&Progress::of(&stamps.lock(), part));
+                report(&Progress::of(&stamps.lock(), part, false));
             }
             if saved.elapsed() >= SAVE {
                 saved = Instant::now();
@@ -407,6 +410,7 @@ fn record_into(
             thread::sleep(LOOK);
         }
         ending.store(true, Ordering::Relaxed);
+        report(&Progress::of(&stamps.lock(), part, true));
         let (began, end) = (Instant::now(), clock::now::<Monotonic>());
         let (mut breaker, mut is_broken) = (breaker, false);
         while !writing.is_finished() && began.elapsed() < encoder::PATIENCE {

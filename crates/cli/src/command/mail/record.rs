@@ -180,9 +180,10 @@ fn bar(quietness: Quietness, duration: Option<Nanos>) -> ProgressBar {
 }
 
 fn show(bar: &ProgressBar, duration: Option<Nanos>, progress: &Progress) {
-    let Progress { elapsed, pictures, missing, bytes } = progress;
+    let Progress { elapsed, pictures, missing, bytes, is_over } = progress;
     bar.set_position(Duration::from(*elapsed).as_millis() as u64);
     let left = match duration {
+        _ if *is_over => "the encoder completes the clip".to_owned(),
         Some(duration) => format!("{} left", format::span(duration.saturating_sub(*elapsed))),
         None => "Ctrl-C ends it".to_owned(),
     };
