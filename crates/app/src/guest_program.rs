@@ -3,10 +3,9 @@
 use std::time::{Duration, Instant};
 
 use tactus_guests::{GuestError, ProgramProgress, ProgramSource};
-use tactus_kernels::BuildEvent;
 use tactus_model::kernel::Architecture;
 
-use crate::places::BuildListener;
+use crate::build_event::{BuildEvent, BuildListener};
 use crate::{Places, Result};
 
 /// The source of the program that runs in guests, unless a person named the program.

@@ -17,8 +17,8 @@ use tactus_model::result::{Failure, Shortfall};
 use tactus_model::run::{Run, RunId, RunStatus};
 use tactus_store::Store;
 
+use crate::build_event::BuildListener;
 use crate::measure::{self, CarriedOut, GuestSettings, Listener};
-use crate::places::BuildListener;
 use crate::{Error, ErrorKind, Places, Result, kernels, plan};
 
 /// The cells of an experiment, each under the kernel of `overrides` and then under `against`, and the

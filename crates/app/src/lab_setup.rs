@@ -9,7 +9,7 @@ use tactus_kernels::Kernel;
 use tactus_model::digest::sha256;
 use tactus_model::kernel::{Architecture, GuestKernel};
 
-use crate::places::BuildListener;
+use crate::build_event::BuildListener;
 use crate::{Error, ErrorKind, Places, Result, guest_program};
 
 /// A part that is ready.
@@ -122,9 +122,8 @@ fn program(places: &Places, architecture: Architecture, building: &BuildListener
 
 #[cfg(test)]
 mod tests {
-    use tactus_kernels::BuildEvent;
-
     use super::*;
+    use crate::BuildEvent;
 
     #[test]
     fn every_missing_part_is_reported_with_its_fix() {

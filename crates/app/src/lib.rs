@@ -13,6 +13,7 @@
 pub mod accounts;
 pub mod admit;
 pub mod bisect;
+mod build_event;
 pub mod catalogue;
 pub mod cluster;
 pub mod compare;
@@ -53,6 +54,7 @@ pub mod waits;
 pub mod watch;
 pub mod why;
 
+pub use build_event::{BuildEvent, BuildListener};
 pub use error::{Error, ErrorKind, Result};
-pub use places::{BuildListener, Places};
+pub use places::Places;
 pub use subject::Subject;

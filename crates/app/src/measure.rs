@@ -27,8 +27,9 @@ use tactus_model::time::{Nanos, Realtime};
 use tactus_store::{Store, StoreError};
 use tactus_sys::memory;
 
+use crate::build_event::BuildListener;
 use crate::cluster::ClusterSettings;
-use crate::places::{BuildListener, facts};
+use crate::places::facts;
 use crate::{Error, ErrorKind, Places, Result, guest_program};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

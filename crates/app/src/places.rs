@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tactus_guests::{GuestPlaces, KvmTrials};
-use tactus_kernels::{BuildEvent, Kernels};
+use tactus_kernels::Kernels;
 use tactus_model::facts::{MachineFacts, NodeFacts};
 use tactus_model::format::shell_word;
 use tactus_model::run::RunId;
 use tactus_store::{Location, Store, StoreError, without_passwords};
 
+use crate::build_event::{BuildEvent, BuildListener};
 use crate::{Error, ErrorKind, Result, files};
 
 /// Where files and programs are. A command takes its places from its environment; a daemon may
@@ -52,9 +53,6 @@ fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     let words = arguments.map(|argument| shell_word(&argument.to_string_lossy()));
     std::iter::once("tactus".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
-
-/// Receives the progress of a kernel build, which takes minutes.
-pub type BuildListener = Box<dyn Fn(&BuildEvent<'_>) + Send + Sync>;
 
 impl Places {
     /// The places from the environment of this process.
@@ -168,7 +166,9 @@ impl Places {
     /// That directory has no place.
     pub fn kernels(&self, listener: BuildListener) -> Result<Kernels> {
         let kernels = Kernels::new("/boot", self.kernel_directory()?);
-        Ok(kernels.building_with(self.search_path.clone()).with_listener(listener))
+        Ok(kernels
+            .building_with(self.search_path.clone())
+            .with_listener(move |event| listener(&BuildEvent::Kernel(event.clone()))))
     }
 
     /// The directory of bisections: worktrees, objects, images and verdicts.

@@ -1,10 +1,11 @@
-//! The progress of a kernel build.
+//! The progress of what is built before a run.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tactus_kernels::BuildEvent;
+use tactus_app::BuildEvent;
+use tactus_kernels::KernelBuildEvent;
 use tactus_model::time::Nanos;
 use tactus_report::format;
 
@@ -42,34 +43,27 @@ impl Building {
             // If the reader is gone, the build continues nevertheless.
             let _ = write_line(event);
         }
-        match event {
-            BuildEvent::Compiling { objects, of, .. }
-            | BuildEvent::Waiting { objects, of, .. }
-            | BuildEvent::Program { packages: objects, of, .. }
-                if self.terminal =>
-            {
-                self.bar.set_length(*of);
-                self.bar.set_position(*objects);
+        match progress(event) {
+            Some((done, of)) if self.terminal => {
+                self.bar.set_length(of);
+                self.bar.set_position(done);
                 self.bar.set_message(format::printable(&text(event)));
             }
             _ if is_news => self.line(&text(event)),
             _ => {}
         }
-        if matches!(event, BuildEvent::Built { .. } | BuildEvent::ProgramBuilt { .. }) {
+        let is_over = matches!(
+            event,
+            BuildEvent::Kernel(KernelBuildEvent::Built { .. }) | BuildEvent::ProgramBuilt { .. }
+        );
+        if is_over {
             self.bar.finish_and_clear();
         }
     }
 
     /// Whether an event adds to the earlier ones if each is a line.
     fn is_news(&self, event: &BuildEvent<'_>) -> bool {
-        let tenth = match event {
-            BuildEvent::Compiling { objects, of, .. }
-            | BuildEvent::Waiting { objects, of, .. }
-            | BuildEvent::Program { packages: objects, of, .. } => {
-                Some(objects * 10 / (*of).max(1))
-            }
-            _ => None,
-        };
+        let tenth = progress(event).map(|(done, of)| done * 10 / of.max(1));
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = tenth.is_none() || *written != tenth;
         *written = tenth;
@@ -81,27 +75,25 @@ impl Building {
     }
 }
 
-fn text(event: &BuildEvent<'_>) -> String {
-    let span = |seconds: u64| format::span(Nanos::from_secs(seconds));
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+/// How many parts are built, and how many there are, while something is built.
+fn progress(event: &BuildEvent<'_>) -> Option<(u64, u64)> {
+    use KernelBuildEvent::{Compiling, Waiting};
     match event {
-        BuildEvent::Fetching { package, bytes: None } => format!("fetching {package}"),
-        BuildEvent::Fetching { package, bytes: Some(bytes) } => {
-            format!("fetching {package}, {}", megabytes(*bytes))
+        BuildEvent::Kernel(Compiling { objects, of, .. } | Waiting { objects, of, .. }) => {
+            Some((*objects, *of))
         }
-        BuildEvent::FetchingLists { architecture } => {
-            format!("fetching the lists of Debian's packages for {architecture}, about 14 MB")
-        }
-        BuildEvent::Unpacking { version } => {
-            format!("unpacking and patching Linux {version}, 1.7 GB")
-        }
-        BuildEvent::Waiting { kernel, objects, of } => {
-            format!("{kernel}: another process is building it, {objects} of about {of} objects")
-        }
-        BuildEvent::Compiling { kernel, objects, of, seconds_left } => {
-            let left = seconds_left.map(|left| format!(", {} left", span(left)));
-            format!("{kernel}: {objects} of about {of} objects{}", left.unwrap_or_default())
-        }
+        BuildEvent::Program { packages, of, .. } => Some((*packages, *of)),
+        BuildEvent::Kernel(_) | BuildEvent::ProgramBuilt { .. } => None,
+    }
+}
+
+fn span(seconds: u64) -> String {
+    format::span(Nanos::from_secs(seconds))
+}
+
+fn text(event: &BuildEvent<'_>) -> String {
+    match event {
+        BuildEvent::Kernel(event) => kernel_text(event),
         BuildEvent::Program { architecture, packages, of, seconds_left } => {
             let left = seconds_left.map(|left| format!(", about {} left", span(left)));
             format!(
@@ -114,12 +106,37 @@ fn text(event: &BuildEvent<'_>) -> String {
             "the program that runs in guests for {architecture} is built: {}",
             span(*seconds)
         ),
-        BuildEvent::Built { kernel, seconds, compiled, image_bytes, freed_bytes, .. } => format!(
-            "{kernel}: built: {compiled} objects in {}, image {}; removed {} of object files",
-            span(*seconds),
-            megabytes(*image_bytes),
-            megabytes(*freed_bytes)
-        ),
+    }
+}
+
+fn kernel_text(event: &KernelBuildEvent<'_>) -> String {
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    match event {
+        KernelBuildEvent::Fetching { package, bytes: None } => format!("fetching {package}"),
+        KernelBuildEvent::Fetching { package, bytes: Some(bytes) } => {
+            format!("fetching {package}, {}", megabytes(*bytes))
+        }
+        KernelBuildEvent::FetchingLists { architecture } => {
+            format!("fetching the lists of Debian's packages for {architecture}, about 14 MB")
+        }
+        KernelBuildEvent::Unpacking { version } => {
+            format!("unpacking and patching Linux {version}, 1.7 GB")
+        }
+        KernelBuildEvent::Waiting { kernel, objects, of } => {
+            format!("{kernel}: another process is building it, {objects} of about {of} objects")
+        }
+        KernelBuildEvent::Compiling { kernel, objects, of, seconds_left } => {
+            let left = seconds_left.map(|left| format!(", {} left", span(left)));
+            format!("{kernel}: {objects} of about {of} objects{}", left.unwrap_or_default())
+        }
+        KernelBuildEvent::Built { kernel, seconds, compiled, image_bytes, freed_bytes, .. } => {
+            format!(
+                "{kernel}: built: {compiled} objects in {}, image {}; removed {} of object files",
+                span(*seconds),
+                megabytes(*image_bytes),
+                megabytes(*freed_bytes)
+            )
+        }
     }
 }
 
@@ -130,7 +147,12 @@ mod tests {
     use super::*;
 
     fn compiling(objects: u64) -> BuildEvent<'static> {
-        BuildEvent::Compiling { kernel: "built", objects, of: 846, seconds_left: Some(125) }
+        BuildEvent::Kernel(KernelBuildEvent::Compiling {
+            kernel: "built",
+            objects,
+            of: 846,
+            seconds_left: Some(125),
+        })
     }
 
     #[test]
@@ -144,15 +166,16 @@ mod tests {
 
     #[test]
     fn events_have_texts() {
-        let built = BuildEvent::Built {
+        let built = BuildEvent::Kernel(KernelBuildEvent::Built {
             kernel: "built+hz=1000",
             seconds: 624,
             compiled: 766,
             objects: 846,
             image_bytes: 2_913_280,
             freed_bytes: 176_000_000,
-        };
-        let waiting = BuildEvent::Waiting { kernel: "built", objects: 10, of: 846 };
+        });
+        let waiting =
+            BuildEvent::Kernel(KernelBuildEvent::Waiting { kernel: "built", objects: 10, of: 846 });
         let program = BuildEvent::Program {
             architecture: Architecture::Arm64,
             packages: 30,

@@ -34,7 +34,7 @@ use source::{PATCH, Source, Sources};
 /// An event of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum BuildEvent<'a> {
+pub enum KernelBuildEvent<'a> {
     /// A package is being fetched: a source, or a kernel of Debian.
     Fetching {
         /// The package.
@@ -72,24 +72,6 @@ pub enum BuildEvent<'a> {
         /// The remaining time in seconds, once enough objects were compiled to estimate it.
         seconds_left: Option<u64>,
     },
-    /// The program that runs in guests is being built.
-    Program {
-        /// The CPUs of the guests.
-        architecture: Architecture,
-        /// The packages whose compilation has begun.
-        packages: u64,
-        /// All packages.
-        of: u64,
-        /// The remaining time in seconds, once enough packages were compiled to estimate it.
-        seconds_left: Option<u64>,
-    },
-    /// The program that runs in guests is built.
-    ProgramBuilt {
-        /// The CPUs of the guests.
-        architecture: Architecture,
-        /// The duration in seconds.
-        seconds: u64,
-    },
     /// The kernel is built.
     Built {
         /// The kernel.
@@ -108,7 +90,7 @@ pub enum BuildEvent<'a> {
 }
 
 /// Receives the events of a build.
-pub(super) type Listener = dyn Fn(&BuildEvent<'_>) + Send + Sync;
+pub(super) type Listener = dyn Fn(&KernelBuildEvent<'_>) + Send + Sync;
 
 /// Why a kernel cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -254,7 +236,7 @@ impl Builder {
         }
         let site = self.sites.site(&key);
         let (name, of) = (kernel.to_string(), self.sites.expected_objects(kernel));
-        let wait = |objects| listener(&BuildEvent::Waiting { kernel: &name, objects, of });
+        let wait = |objects| listener(&KernelBuildEvent::Waiting { kernel: &name, objects, of });
         // The lock is held until the kernel is in the cache.
         let lock = site.lock(wait)?;
         // The previous holder may have finished the kernel.
@@ -309,7 +291,7 @@ impl Builder {
         let freed_bytes = site.clear()?;
         let Record { objects, seconds, image_bytes, .. } = record;
         let kernel = &name;
-        listener(&BuildEvent::Built {
+        listener(&KernelBuildEvent::Built {
             kernel,
             seconds,
             compiled,
@@ -412,7 +394,7 @@ fn compile(
         let objects = pace.done(now);
         let seconds_left = pace.left(now).map(|left| left.as_secs());
         let of = of.max(objects);
-        listener(&BuildEvent::Compiling { kernel: name, objects, of, seconds_left });
+        listener(&KernelBuildEvent::Compiling { kernel: name, objects, of, seconds_left });
     })?;
     Ok(compiled)
 }

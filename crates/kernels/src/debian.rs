@@ -7,7 +7,7 @@ use std::process::Output;
 
 use tactus_model::kernel::{Architecture, Flavour, KernelSource};
 
-use crate::build::{BuildEvent, Listener};
+use crate::build::{KernelBuildEvent, Listener};
 use crate::cache::Cache;
 use crate::{IMAGE_PREFIX, Kernel, KernelError, failed, tool};
 
@@ -85,7 +85,7 @@ impl<'a> Archive<'a> {
         self.fetch_lists_once()?;
         let scratch = self.cache.scratch()?;
         let directory = scratch.path();
-        (self.listener)(&BuildEvent::Fetching { package, bytes: self.size(package) });
+        (self.listener)(&KernelBuildEvent::Fetching { package, bytes: self.size(package) });
         let output = self.run("apt-get", &["download", "--quiet", package], directory)?;
         if !output.status.success() {
             return Err(KernelError::NoPackage(package.to_owned(), message(&output)));
@@ -161,7 +161,7 @@ impl<'a> Archive<'a> {
         if !self.is_foreign() || is_fresh(&complete) {
             return Ok(());
         }
-        (self.listener)(&BuildEvent::FetchingLists { architecture: self.architecture });
+        (self.listener)(&KernelBuildEvent::FetchingLists { architecture: self.architecture });
         for directory in ["lists/partial", "cache/archives/partial"] {
             let directory = state.join(directory);
             fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;

@@ -24,7 +24,7 @@ use tactus_model::digest::sha256;
 use tactus_model::kernel::{Architecture, Flavour, KernelSource};
 use tactus_sys::regular_file;
 
-pub use build::{BuildError, BuildEvent, Recipe, Tool, Tree};
+pub use build::{BuildError, KernelBuildEvent, Recipe, Tool, Tree};
 
 use build::{Builder, Listener};
 use cache::Cache;
@@ -201,7 +201,7 @@ impl Kernels {
             installed: installed.into(),
             builder: Builder::new(&cache),
             cache: Cache::new(cache),
-            listener: Arc::new(|_: &BuildEvent<'_>| ()),
+            listener: Arc::new(|_: &KernelBuildEvent<'_>| ()),
             given: BTreeMap::new(),
         }
     }
@@ -225,7 +225,7 @@ impl Kernels {
     #[must_use]
     pub fn with_listener(
         mut self,
-        listener: impl Fn(&BuildEvent<'_>) + Send + Sync + 'static,
+        listener: impl Fn(&KernelBuildEvent<'_>) + Send + Sync + 'static,
     ) -> Self {
         self.listener = Arc::new(listener);
         self

@@ -18,10 +18,10 @@ use tactus_store::Store;
 
 use super::git::{Commit, Worktree};
 use super::{Trial, Verdict};
+use crate::build_event::BuildListener;
 use crate::error::OrError;
 use crate::kernel_gate::{self, Conduct, KernelGate};
 use crate::measure::{GuestSettings, Listener};
-use crate::places::BuildListener;
 use crate::{Error, ErrorKind, Places, Result};
 
 /// How kernels are built and compared.

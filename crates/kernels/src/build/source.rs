@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use tactus_model::digest::sha256;
 
-use super::{BuildError, BuildEvent, Listener};
+use super::{BuildError, KernelBuildEvent, Listener};
 use crate::{FileError, failed, tool};
 
 /// Our patch of Linux.
@@ -113,7 +113,7 @@ impl Sources {
             .prefix(SCRATCH)
             .tempdir_in(&self.root)
             .map_err(|error| failed(&self.root, error))?;
-        listener(&BuildEvent::Fetching { package: &package, bytes: Some(PACKAGE_BYTES) });
+        listener(&KernelBuildEvent::Fetching { package: &package, bytes: Some(PACKAGE_BYTES) });
         let directory = scratch.path();
         let no_source = |message| BuildError::NoSource(package.clone(), message);
         let not_unpacked = |message| BuildError::NotUnpacked(package.clone(), message);
@@ -122,7 +122,7 @@ impl Sources {
         let archive = tool::only_file(directory, "", ".deb").ok_or_else(nothing)?;
         let version = run(directory, "dpkg-deb", &["--field", &archive, "Version"], not_unpacked)?;
         let version = version.trim().to_owned();
-        listener(&BuildEvent::Unpacking { version: &version });
+        listener(&KernelBuildEvent::Unpacking { version: &version });
         run(directory, "dpkg-deb", &["--extract", &archive, "content"], not_unpacked)?;
         let sources = directory.join("content/usr/src");
         let archive = tool::only_file(&sources, "", ".tar.xz").ok_or_else(nothing)?;

@@ -87,7 +87,7 @@ impl Workshop {
         let events = Mutex::new(Vec::new());
         let events = std::sync::Arc::new(events);
         let list = std::sync::Arc::clone(&events);
-        let listener = move |event: &BuildEvent<'_>| {
+        let listener = move |event: &KernelBuildEvent<'_>| {
             list.lock().unwrap().push(serde_json::to_string(event).unwrap());
         };
         let built = self.builder.find_or_build(&kernel.parse().unwrap(), &self.cache, &listener);
