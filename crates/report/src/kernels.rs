@@ -7,7 +7,7 @@ use tactus_judge::kernels::{
     chance_in_words, check_seeds, compare,
 };
 use tactus_model::format;
-use tactus_model::gate_rule::GateRule;
+use tactus_model::gate_rule::{Allowance, GateRule};
 use tactus_model::guest::EXACT_LIMITS;
 use tactus_model::run::Run;
 
@@ -198,10 +198,13 @@ fn conclusion(comparison: &KernelComparison, rule: &GateRule) -> Vec<String> {
     if !less.is_empty() {
         words.push(format!("Less: {}.", less.join("; ")));
     }
+    let allowed = match comparison.allowance {
+        Allowance { instructions: 0, share } if share > 0.0 => comparison.allowance.to_string(),
+        allowance => format!("{allowance} instructions"),
+    };
     let mut definition = format!(
-        "A figure counts as different if it changes by more than {} instructions and the ranks of its \
-         seeds show it, {} together, with a false alarm rate of at most {}%.",
-        comparison.allowance,
+        "A figure counts as different if it changes by more than {allowed} and the ranks of its seeds show \
+         it, {} together, with a false alarm rate of at most {}%.",
         format::counted(rows(comparison).len() as u64, "figure"),
         comparison.false_alarms * 100.0
     );
@@ -219,7 +222,6 @@ fn conclusion(comparison: &KernelComparison, rule: &GateRule) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use tactus_judge::kernels::Figure;
-    use tactus_model::gate_rule::Allowance;
 
     use super::*;
 
