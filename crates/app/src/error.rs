@@ -234,9 +234,9 @@ impl From<ClusterError> for Error {
     fn from(error: ClusterError) -> Self {
         let kind = match &error {
             ClusterError::Ended => ErrorKind::Interrupted,
-            ClusterError::UnknownNode { .. } | ClusterError::TooManyNodes { .. } => {
-                ErrorKind::Usage
-            }
+            ClusterError::NotNodes(_)
+            | ClusterError::UnknownNode { .. }
+            | ClusterError::TooManyNodes { .. } => ErrorKind::Usage,
             _ => ErrorKind::Unavailable,
         };
         let hint = error.hint();

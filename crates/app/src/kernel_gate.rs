@@ -21,10 +21,9 @@ use crate::build_event::BuildListener;
 use crate::measure::{self, CarriedOut, GuestSettings, Listener};
 use crate::{Error, ErrorKind, Places, Result, kernels, plan};
 
-/// The cells of an experiment, each under the kernel of `overrides` and then under `against`, and the
-/// rule by which the run will be judged.
-/// They are measured in deterministic time: at the speed of `overrides`, else of the experiment,
-/// else the fastest.
+/// The cells of an experiment, each under the kernel of `overrides` and then under `against`. They are
+/// measured in deterministic time: at the speed of `overrides`, else of the experiment, else the
+/// fastest. The run will be judged by `rule`.
 ///
 /// # Errors
 /// A side does not have exactly one kernel, there is no such experiment, it is wrong, or it has too

@@ -1,5 +1,7 @@
 //! Percentages in options.
 
+use tactus_model::gate_rule::GateRule;
+
 /// Parses a percentage, `5%` or `5`, as a share; `None` if it is not a number.
 fn share(text: &str) -> Option<f64> {
     Some(text.trim().trim_end_matches('%').trim().parse::<f64>().ok()? / 100.0)
@@ -37,7 +39,9 @@ pub(crate) fn cushion(text: &str) -> Result<f64, String> {
 
 /// Parses the chance of a false alarm.
 pub(crate) fn false_alarms(text: &str) -> Result<f64, String> {
-    share(text).filter(|share| *share > 0.0 && *share <= 0.5).ok_or_else(|| {
-        format!("`{text}` is not a chance of a false alarm: write a percentage above 0 and up to 50, e.g. 1%")
+    let most = GateRule::MOST_FALSE_ALARMS;
+    share(text).filter(|share| *share > 0.0 && *share <= most).ok_or_else(|| {
+        let most = most * 100.0;
+        format!("`{text}` is not a chance of a false alarm: write a percentage above 0 and up to {most}, e.g. 1%")
     })
 }

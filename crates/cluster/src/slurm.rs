@@ -214,8 +214,11 @@ pub fn nodes(search_path: &OsStr, list: &str) -> Result<Vec<String>, ClusterErro
     }
     let scontrol = find(search_path, "scontrol")?;
     let arguments = ["show", "hostnames", list].map(OsString::from);
-    // It does not ask the cluster, so it fails by the list only.
-    let named = run("scontrol", &scontrol, &arguments, None).map_err(|_| not_nodes())?;
+    let named = run("scontrol", &scontrol, &arguments, None)?;
+    // It passes on the brackets that it cannot resolve: `x[1-` becomes `x]`.
+    if named.contains(['[', ']']) {
+        return Err(not_nodes());
+    }
     let sinfo = find(search_path, "sinfo")?;
     let arguments = ["--noheader", "--Node", "--format=%N"].map(OsString::from);
     let said = run("sinfo", &sinfo, &arguments, None)?;

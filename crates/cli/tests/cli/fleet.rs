@@ -306,6 +306,9 @@ fn needs_slurm_nodes_are_measured_alone_and_ranked_and_an_interrupt_leaves_no_jo
         said.contains("the cluster has no node `m3`") && said.contains("did you mean"),
         "{said}"
     );
+    let (code, _, said) = measure("n[1-", &["--no-page"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("`n[1-` is not a list of nodes"), "{said}");
     require_nothing_left(&tactus, &cluster);
 
     // All nodes are one machine here, so only their order and their number are certain.

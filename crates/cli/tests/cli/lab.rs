@@ -140,6 +140,21 @@ fn a_gate_compares_exactly_two_kernels() {
         let error = tactus.fail(2, arguments);
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
+    let measuring: [&[&str]; 9] = [
+        &["gate"],
+        &["--against", "debian"],
+        &["--seeds", "8"],
+        &["--seed", "1"],
+        &["--mips", "125"],
+        &["--guest-limit", "1min"],
+        &["--jobs", "2"],
+        &["--on", "slurm"],
+        &["--plan-only"],
+    ];
+    for options in measuring {
+        let error = tactus.fail(2, &[&["lab", "gate", "--run", "last"], options].concat());
+        assert!(error.contains("cannot be used with"), "{options:?}: {error}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::{
     CpuFacts, KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, SchedulingFacts,
 };
+use tactus_model::gate_rule::GateRule;
 use tactus_model::guest::{GuestAccount, Proof};
 use tactus_model::interrupted::Dirt;
 use tactus_model::origin::{Origin, Overflow, Precision};
@@ -58,7 +59,8 @@ pub fn plan(rounds: u32) -> Plan {
         "name = \"papers/two\"\nabout = \"Two cells.\"\nrounds = {rounds}\nseed = 7\n\
          [settings]\nload = \"compute:2\"\npolicy = [\"other\", \"fifo:90\"]"
     );
-    Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap()
+    let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+    Plan { gate: Some(GateRule::default()), ..plan }
 }
 
 pub fn turn(round: u32, cell: usize) -> Turn {

@@ -2,6 +2,7 @@
 //!
 //! Only the schema rules in use are checked. A published validator would add some sixty crates.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -46,10 +47,10 @@ impl Checker {
                     Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
                     name => is_of_type(name, value),
                 },
-                // Unsigned, since 2⁶⁴ − 1 has no exact floating-point form. A rule for numbers
-                // does not apply to other values.
-                "minimum" => value.as_u64() >= argument.as_u64() || !value.is_number(),
-                "maximum" => value.as_u64() <= argument.as_u64() || !value.is_number(),
+                // A rule for numbers does not apply to other values.
+                "minimum" => compared(value, argument).is_none_or(Ordering::is_ge),
+                "exclusiveMinimum" => compared(value, argument).is_none_or(Ordering::is_gt),
+                "maximum" => compared(value, argument).is_none_or(Ordering::is_le),
                 "minItems" => length(value).is_none_or(|length| length >= argument.as_u64()),
                 "maxItems" => length(value).is_none_or(|length| length <= argument.as_u64()),
                 "required" => argument
@@ -118,6 +119,15 @@ impl Checker {
             self.wrong.truncate(right_before);
             holds
         })
+    }
+}
+
+/// How two numbers compare; `None` if one is none.
+fn compared(value: &Value, bound: &Value) -> Option<Ordering> {
+    match (value.as_u64(), bound.as_u64()) {
+        // 2⁶⁴ − 1 has no exact floating-point form.
+        (Some(value), Some(bound)) => Some(value.cmp(&bound)),
+        _ => value.as_f64()?.partial_cmp(&bound.as_f64()?),
     }
 }
 
@@ -340,4 +350,6 @@ fn the_schema_rejects_invalid_values() {
     check("/results/0/measurement/tasks/0/blocks/0/buckets/0", json!([1]));
     check("/header/facts_before/kernel/release", json!(6));
     check("/header/plan/cells/0/policy", json!({"scheduling": "other"}));
+    check("/header/plan/gate/false_alarms", json!(0));
+    check("/header/plan/gate/allowance/share", json!(1.01));
 }
