@@ -4,11 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use tactus_gallery::grid::{MARGIN, THUMBNAIL, TILE};
 use tactus_gallery::{Gallery, GalleryError};
-use tactus_testing::{Need, require, skip};
+use tactus_testing::{Need, eventually, require, skip, wait_until};
 use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::window::Display;
 use tactus_xserver::{Screen, Server};
@@ -16,9 +15,6 @@ use x11rb::CURRENT_TIME;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{self, ConnectionExt as _, ImageFormat};
 use x11rb::protocol::xtest;
-
-const PATIENCE: Duration = Duration::from_secs(60);
-const STEP: Duration = Duration::from_millis(20);
 
 /// Makes a clip of one colour; false without ffmpeg.
 #[track_caller]
@@ -80,18 +76,39 @@ impl Hand {
         [data[0], data[1], data[2]]
     }
 
+    /// The window of the gallery.
+    fn window(&self) -> xproto::Window {
+        let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
+        tree.children[0]
+    }
+
+    /// Paints what the window of the gallery shows white.
+    fn paint_over(&self) {
+        let (connection, window) = (&self.connection, self.window());
+        let colour =
+            xproto::CreateGCAux::new().foreground(self.connection.setup().roots[0].white_pixel);
+        let context = connection.generate_id().unwrap();
+        connection.create_gc(context, window, &colour).unwrap().check().unwrap();
+        let all = xproto::Rectangle { x: 0, y: 0, width: u16::MAX, height: u16::MAX };
+        connection.poly_fill_rectangle(window, context, &[all]).unwrap().check().unwrap();
+        connection.free_gc(context).unwrap().check().unwrap();
+    }
+
+    /// Waits until the window of the gallery has drawn over the white.
+    #[track_caller]
+    fn await_drawing(&self) {
+        wait_until("the window does not draw", || self.pixel(CORNER) != WHITE);
+    }
+
     /// Waits until a place of the screen has about this colour.
     #[track_caller]
     fn await_colour(&self, place: (i16, i16), wanted: [u8; 3]) {
-        let deadline = Instant::now() + PATIENCE;
-        let is_near = |found: [u8; 3]| {
-            found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(wanted) < 24)
-        };
-        while !is_near(self.pixel(place)) {
+        eventually(|| {
             let found = self.pixel(place);
-            assert!(Instant::now() < deadline, "{found:?} at {place:?}, not {wanted:?}");
-            thread::sleep(STEP);
-        }
+            let mut pairs = found.iter().zip(wanted);
+            let is_near = pairs.all(|(found, wanted)| found.abs_diff(wanted) < 24);
+            is_near.then_some(()).ok_or_else(|| format!("{found:?} at {place:?}, not {wanted:?}"))
+        });
     }
 }
 
@@ -108,21 +125,28 @@ const END: u32 = 0xff57;
 const HOME: u32 = 0xff50;
 const Q: u32 = 0x71;
 
+/// A place without a tile.
+const CORNER: (i16, i16) = (0, 0);
+const WHITE: [u8; 3] = [255, 255, 255];
 const RED: [u8; 3] = [0, 0, 255];
 const GREEN: [u8; 3] = [0, 128, 0];
 const BLUE: [u8; 3] = [255, 0, 0];
 /// A clip that cannot be played: `BROKEN` of the window.
 const BROKEN: [u8; 3] = [0x18, 0x18, 0x60];
 
-/// What a person does while the window waits, and what was chosen.
+/// What a person does while the window waits, and what was chosen. What the person does before does
+/// not count, so the window is painted over, and draws when it begins to wait.
 fn chosen(
     mut gallery: Gallery,
+    hand: &Hand,
     act: impl FnOnce(),
 ) -> (Gallery, Result<Option<PathBuf>, GalleryError>) {
+    hand.paint_over();
     let waiting = thread::spawn(move || {
         let chosen = gallery.choose();
         (gallery, chosen)
     });
+    hand.await_drawing();
     act();
     waiting.join().unwrap()
 }
@@ -148,7 +172,7 @@ fn a_person_chooses_clips_by_mouse_and_keys() {
     let gallery = Gallery::open_on(display(&server), folder.path()).unwrap();
     let path = |name: &str| Some(folder.path().join(name));
 
-    let (gallery, first) = chosen(gallery, || {
+    let (gallery, first) = chosen(gallery, &hand, || {
         hand.await_colour(middle(0, 0), RED);
         hand.await_colour(middle(1, 0), GREEN);
         // Its text is in the middle.
@@ -159,17 +183,13 @@ fn a_person_chooses_clips_by_mouse_and_keys() {
     });
     assert_eq!(first.unwrap(), path("b.mkv"));
 
-    let (gallery, by_keys) = chosen(gallery, || {
-        // What was typed before the window waits does not count: it draws first.
-        hand.await_colour(middle(3, 0), BLUE);
-        thread::sleep(STEP * 10);
+    let (gallery, by_keys) = chosen(gallery, &hand, || {
         hand.key(LEFT);
         hand.key(RETURN);
     });
     assert_eq!(by_keys.unwrap(), path("a.mkv"));
 
-    let (gallery, scrolled) = chosen(gallery, || {
-        thread::sleep(STEP * 10);
+    let (gallery, scrolled) = chosen(gallery, &hand, || {
         // Two steps of the wheel are a line.
         hand.press(5, middle(0, 0));
         hand.press(5, middle(0, 0));
@@ -178,15 +198,13 @@ fn a_person_chooses_clips_by_mouse_and_keys() {
     });
     assert_eq!(scrolled.unwrap(), path("e00.mkv"));
 
-    let (gallery, last) = chosen(gallery, || {
-        thread::sleep(STEP * 10);
+    let (gallery, last) = chosen(gallery, &hand, || {
         hand.key(END);
         hand.key(RETURN);
     });
     assert_eq!(last.unwrap(), path("e39.mkv"));
 
-    let (_gallery, quit) = chosen(gallery, || {
-        thread::sleep(STEP * 10);
+    let (_gallery, quit) = chosen(gallery, &hand, || {
         hand.key(HOME);
         hand.await_colour(middle(0, 0), RED);
         hand.key(Q);
@@ -205,11 +223,9 @@ fn a_display_that_ends_is_an_error() {
     assert!(matches!(empty, Err(GalleryError::Empty(_))));
     fs::write(folder.path().join("c.mp4"), "not a clip").unwrap();
     let gallery = Gallery::open_on(display(&server), folder.path()).unwrap();
-    let (_gallery, ended) = chosen(gallery, || {
-        thread::sleep(STEP * 10);
+    let (_gallery, ended) = chosen(gallery, &hand, || {
         // Ends all clients but this one.
-        let tree = hand.connection.query_tree(hand.root).unwrap().reply().unwrap();
-        hand.connection.kill_client(tree.children[0]).unwrap().check().unwrap();
+        hand.connection.kill_client(hand.window()).unwrap().check().unwrap();
     });
     assert!(matches!(ended, Err(GalleryError::Gone(_))));
 }

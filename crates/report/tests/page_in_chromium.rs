@@ -4,58 +4,21 @@
 mod runs;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use tactus_model::run::Run;
 use tactus_report::format;
 use tactus_stats::CellSummary;
-use tactus_testing::{Need, require};
-
-/// The names under which the browser is installed.
-const BROWSERS: [&str; 4] =
-    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
-
-/// A browser that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+use tactus_testing::{Browser, Need, require};
 
 /// Returns an installed browser, or skips the test.
 #[track_caller]
-fn browser() -> Option<&'static str> {
-    let found = BROWSERS.into_iter().find(|name| {
-        let mut version = Command::new(name);
-        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        version.status().is_ok_and(|status| status.success())
-    });
-    let none = || format!("none of {} is installed", BROWSERS.join(", "));
-    require(Need::Browser, found.ok_or_else(none))
+fn browser() -> Option<Browser> {
+    require(Need::Browser, Browser::find())
 }
 
 /// The document after its scripts have run, in a window of `width`.
-fn dump(browser: &str, folder: &Path, page: &Path, width: u32) -> String {
-    let dumped = folder.join(format!("dump-{width}.html"));
-    let out = std::fs::File::create(&dumped).unwrap();
-    let mut child = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .arg("--virtual-time-budget=5000")
-        .arg(format!("--user-data-dir={}", folder.join(format!("profile-{width}")).display()))
-        .arg(format!("--window-size={width},2000"))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", page.display()))
-        .stdout(out)
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let began = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            panic!("the browser did not finish within {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    std::fs::read_to_string(dumped).unwrap()
+fn dump(browser: Browser, page: &Path, width: u32) -> String {
+    browser.show(&format!("file://{}", page.display()), width).document
 }
 
 /// The part of `text` between `start` and the next `end`.
@@ -113,7 +76,7 @@ fn needs_chromium_the_page_runs_without_error_and_shows_the_numbers_of_the_run()
     let page = folder.path().join("quick.html");
     std::fs::write(&page, tactus_report::page(std::slice::from_ref(&run)).unwrap()).unwrap();
     for width in [500, 1280] {
-        check(&dump(browser, folder.path(), &page, width), &run);
+        check(&dump(browser, &page, width), &run);
     }
 }
 
@@ -130,7 +93,7 @@ fn needs_chromium_a_hostile_label_runs_nothing() {
     let run = runs::run(&text, 3);
     let page = folder.path().join("hostile.html");
     std::fs::write(&page, tactus_report::page(std::slice::from_ref(&run)).unwrap()).unwrap();
-    let dom = dump(browser, folder.path(), &page, 800);
+    let dom = dump(browser, &page, 800);
     let root = between(&dom, "<html", ">").unwrap();
     assert!(!root.contains("data-broken"), "{root}");
     check(&dom, &run);
@@ -146,7 +109,7 @@ fn needs_chromium_a_script_that_is_not_ours_does_not_run() {
     let page = page.replace("</body>", injected);
     let file = folder.path().join("injected.html");
     std::fs::write(&file, page).unwrap();
-    let dom = dump(browser, folder.path(), &file, 800);
+    let dom = dump(browser, &file, 800);
     let root = between(&dom, "<html", ">").unwrap();
     assert!(!root.contains("data-broken"), "{root}");
     assert!(root.contains("data-error=\"refused: inline\""), "{root}");

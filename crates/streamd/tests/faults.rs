@@ -27,12 +27,10 @@ use tactus_streamd::sink::{HandedOver, Payload, Sink};
 use tactus_streamd::{Measure, Options};
 use tactus_sys::local_socket;
 use tactus_sys::peer_memory::WritableWords;
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, PATIENCE, eventually, skip};
 
 /// The environment variable with the socket, by which a helper knows that it is one.
 const SOCKET: &str = "TACTUS_STREAMD_FAULTS_SOCKET";
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// This program, started again to run an ignored test. It is killed at the end.
 struct Helper {
@@ -156,21 +154,19 @@ impl Steady {
 
 /// Waits until the state of the server is as wanted.
 fn await_status(socket: &Path, wanted: impl Fn(&Status) -> bool) -> Status {
-    let end = std::time::Instant::now() + PATIENCE;
-    loop {
+    eventually(|| {
         let found = status(socket).unwrap();
-        if wanted(&found) {
-            return found;
-        }
-        assert!(std::time::Instant::now() < end, "{found:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        if wanted(&found) { Ok(found) } else { Err(format!("{found:?}")) }
+    })
 }
 
-/// Everything that was accepted is answered or waits.
-fn check_balance(found: &Status) {
-    let waiting: u64 = found.clients.iter().map(|client| client.waiting).sum();
-    assert_eq!(found.total.accepted, found.total.receipts() + waiting, "{found:?}");
+/// The same, and everything that was accepted is answered or waits: the device answers what a client that
+/// has gone left behind.
+fn await_balance(socket: &Path, wanted: impl Fn(&Status) -> bool) -> Status {
+    await_status(socket, |found| {
+        let waiting: u64 = found.clients.iter().map(|client| client.waiting).sum();
+        wanted(found) && found.total.accepted == found.total.receipts() + waiting
+    })
 }
 
 #[test]
@@ -186,8 +182,7 @@ fn killed_clients_leave_nothing_behind() {
         helper.signal(Signal::KILL);
         drop(helper);
         steady.play(20);
-        let found = await_status(&server.socket(), |found| found.clients.len() == 1);
-        check_balance(&found);
+        let found = await_balance(&server.socket(), |found| found.clients.len() == 1);
         assert_eq!(found.devices[0].waiting, 0, "its items are dropped");
         await_status(&server.socket(), |_| sink.left.load(Ordering::Relaxed) == killed);
     }
@@ -204,8 +199,7 @@ fn a_stopped_client_keeps_nobody_waiting() {
     let helper = Helper::start("helper_client", &server.socket());
     helper.signal(Signal::STOP);
     steady.play(100);
-    let found = status(server.socket()).unwrap();
-    check_balance(&found);
+    let found = await_balance(&server.socket(), |_| true);
     let stopped = found.clients.iter().find(|client| client.name == "helper").unwrap();
     assert!(stopped.waiting <= u64::from(stopped.items));
     helper.signal(Signal::CONT);
@@ -470,8 +464,7 @@ fn any_word_of_shared_memory_may_change_at_any_time() {
         }
         steady.play(10);
     }
-    let found = await_status(&server.socket(), |found| found.clients.len() == 1);
-    check_balance(&found);
+    await_balance(&server.socket(), |found| found.clients.len() == 1);
 }
 
 #[test]
@@ -521,6 +514,5 @@ fn a_client_that_breaks_a_rule_of_items_is_ended_or_answered() {
     // An item for a stream that is not open.
     items.words()[0].store(1, Ordering::Release);
     raw.send(&NOTICE);
-    let found = await_status(&server.socket(), |found| found.total.refused == 1);
-    check_balance(&found);
+    await_balance(&server.socket(), |found| found.total.refused == 1);
 }

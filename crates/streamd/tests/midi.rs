@@ -108,7 +108,8 @@ fn messages_come_whole_in_order_and_none_early() {
 
 #[test]
 fn a_client_that_goes_leaves_no_note_and_no_open_exclusive_message() {
-    let mut cable = Cable::start("31250");
+    // The exclusive message takes three seconds.
+    let mut cable = Cable::start("3125");
     let (mut first, stream) = cable.client();
     let (mut second, other) = cable.client();
     let now = Client::now();

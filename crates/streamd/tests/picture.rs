@@ -5,19 +5,17 @@ mod common;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use common::{Running, SETTINGS, ms};
 use tactus_delivery::receipt::{Evidence, Outcome, Receipt};
 use tactus_stream::{BranchId, Client, Draft, Format, Frame, IfLate, Moment, StreamId, Wanted};
 use tactus_streamd::DeviceSpec;
 use tactus_sys::owned_directory::OwnedDirectory;
-use tactus_testing::{Need, require};
+use tactus_testing::{Need, PATIENCE, eventually, require};
 use tactus_xserver::framebuffer::Framebuffer;
 use tactus_xserver::{Screen, Server};
 
 const SCREEN: Screen = Screen { width: 64, height: 48, bytes_per_pixel: 4 };
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test that runs again in a process of its own, where the authority file is in the environment.
 const AGAIN: &str = "TACTUS_TEST_DISPLAYS";
@@ -106,12 +104,10 @@ fn picture(display: &str) -> Box<dyn tactus_streamd::sink::Sink> {
 }
 
 fn until(seen: &Framebuffer, green: u8) {
-    let began = Instant::now();
-    while seen.brightness(20, 20) != green {
-        let is = seen.brightness(20, 20);
-        assert!(began.elapsed() < PATIENCE, "{is:x} is seen, not {green:x}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    eventually(|| {
+        let found = seen.brightness(20, 20);
+        if found == green { Ok(()) } else { Err(format!("{found:x} is seen, not {green:x}")) }
+    });
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn items_beyond_the_horizon_of_the_server_wait_in_the_ring() {
     let server = Running::with([("one", Box::new(Measure))], Settings { horizon, ..SETTINGS });
     let mut client = server.client("player");
     let stream = client.open("one").unwrap();
-    let far = client.submit(&draft(stream, Client::now() + ms(500))).unwrap_err();
+    let far = client.submit(&draft(stream, Client::now() + ms(5000))).unwrap_err();
     let SubmitError::TooFarAhead { from, .. } = far else { panic!("{far}") };
     assert!(from > Client::now());
     let due = Client::now() + ms(99);

@@ -22,13 +22,17 @@
 //! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
+mod browser;
+mod patience;
 mod postgresql;
 mod sleeper;
 mod slurm;
 
+pub use browser::{Browser, Shown};
+pub use patience::{PATIENCE, eventually, wait_until};
 pub use postgresql::PostgresqlServer;
 pub use sleeper::Sleeper;
-pub use slurm::{SlurmCluster, files_below, wait_until};
+pub use slurm::{SlurmCluster, files_below};
 
 use std::fmt::{self, Display};
 use std::fs::OpenOptions;

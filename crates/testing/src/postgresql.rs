@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::patience::PATIENCE;
+
 /// The unprivileged user `nobody`: the server refuses to run as root.
 const NOBODY: u32 = 65534;
-
-/// A server that is not ready by then hangs.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A server with a socket in a temporary directory, which accepts every user of this machine that
 /// may open that directory. It ends when this is dropped, and with the thread that started it.

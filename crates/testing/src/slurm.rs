@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A cluster that is not ready by then hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+use crate::patience::eventually;
 
 /// How long daemons may take to end.
 const ENDING: Duration = Duration::from_secs(20);
@@ -193,18 +192,13 @@ impl SlurmCluster {
     }
 
     fn wait_for_nodes(&self) {
-        let began = Instant::now();
-        loop {
+        eventually(|| {
             let states = self.command("sinfo").args(["-h", "-N", "-o", "%T"]).output();
             let states = states.map(|output| output.stdout).unwrap_or_default();
             let ready =
                 String::from_utf8_lossy(&states).lines().filter(|state| *state == "idle").count();
-            if ready == Self::NODES.len() {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{}", self.logs());
-            std::thread::sleep(Duration::from_millis(100));
-        }
+            if ready == Self::NODES.len() { Ok(()) } else { Err(self.logs()) }
+        });
     }
 
     /// The ends of the logs of the daemons.
@@ -283,18 +277,6 @@ fn succeed(command: &mut Command) -> Output {
     let printed = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {printed}");
     output
-}
-
-/// Waits until `is_so`, and fails with `what` otherwise.
-///
-/// # Panics
-/// It is not so for three minutes.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// The files below a directory.

@@ -1,12 +1,11 @@
 //! Datagrams from the near end of a pair to a stamped socket at its far end.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::time::Duration;
 
 use tactus_model::time::Realtime;
 use tactus_sys::network::StampedSocket;
 use tactus_sys::{Errno, SysError, clock};
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, eventually, skip};
 use tactus_transport::{Link, PacketLink, Pair, Udp, XdpLink};
 
 const PORT: u16 = 900;
@@ -31,14 +30,10 @@ fn pair() -> Option<(Pair, StampedSocket)> {
 /// The next datagram, which may be on its way.
 fn next(socket: &StampedSocket) -> Vec<u8> {
     let mut buffer = [0; 2048];
-    for _ in 0..1000 {
-        if let Some((length, stamp)) = socket.take(&mut buffer).unwrap() {
-            assert!(stamp <= clock::now::<Realtime>());
-            return buffer[..length].to_vec();
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    panic!("no datagram came");
+    let (length, stamp) =
+        eventually(|| socket.take(&mut buffer).unwrap().ok_or("no datagram came"));
+    assert!(stamp <= clock::now::<Realtime>());
+    buffer[..length].to_vec()
 }
 
 fn library<L: Link>(link: L, number: u8, socket: &StampedSocket) {

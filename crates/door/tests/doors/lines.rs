@@ -12,6 +12,7 @@ use tactus_door::lines::request::LINE_BYTES;
 use tactus_door::lines::{Door, Options};
 use tactus_door::sender::ITEMS;
 use tactus_stream::Client;
+use tactus_testing::wait_until;
 use tempfile::TempDir;
 
 use crate::common::Running;
@@ -76,7 +77,7 @@ fn items_are_delivered_and_answered() {
     let (began, ended) = (receipt["began"].as_u64().unwrap(), receipt["ended"].as_u64().unwrap());
     assert!(at <= began && began <= ended);
     program.say(&json!({"send": {"to": "lights", "in": "1ms", "data": [255, 0]}}));
-    program.say(&json!({"send": {"to": "log", "in": "60ms", "text": "hello", "id": "x"}}));
+    program.say(&json!({"send": {"to": "log", "in": "1s", "text": "hello", "id": "x"}}));
     assert_eq!(program.hear_receipt()["to"], "lights");
     assert_eq!(program.hear_receipt()["id"], "x");
     assert_eq!(payloads(&synth), [[144, 60, 100]]);
@@ -102,7 +103,7 @@ fn a_cut_is_carried_out_before_what_follows_it() {
     let (server, [synth, ..]) = server();
     let door = open(&server);
     let mut program = Program::new(&door);
-    let note = |id: u64, branch: u32| json!({"send": {"to": "synth", "in": "400ms", "data": [144, id, 1], "id": id, "branch": branch}});
+    let note = |id: u64, branch: u32| json!({"send": {"to": "synth", "in": "2s", "data": [144, id, 1], "id": id, "branch": branch}});
     program.say(&note(1, 5));
     program.say(&note(2, 6));
     program.say(&json!({"cut": {"branch": 5}}));
@@ -208,17 +209,14 @@ fn the_items_of_a_program_that_has_gone_are_dropped() {
     let (server, [synth, ..]) = server();
     let door = open(&server);
     let mut program = Program::new(&door);
-    program.say(&json!({"send": {"to": "synth", "in": "1s", "data": [144, 60, 1]}}));
+    program.say(&json!({"send": {"to": "synth", "in": "9s", "data": [144, 60, 1]}}));
     // The answer to the clock shows that the line before it was carried out.
     program.say(&json!({"clock": {}}));
     assert_eq!(program.hear().0, "clock");
     drop(program);
     let mut client = server.client("looks");
-    let has_gone = (0..400).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        client.status().unwrap().clients.len() == 1
-    });
-    assert!(has_gone && payloads(&synth).is_empty());
+    wait_until("the client is still there", || client.status().unwrap().clients.len() == 1);
+    assert!(payloads(&synth).is_empty());
 }
 
 #[test]
@@ -226,7 +224,8 @@ fn lines_and_connections_are_limited() {
     let (server, _) = server();
     let door = open(&server);
     let mut program = Program::new(&door);
-    program.stream.write_all(&vec![b' '; LINE_BYTES + 20_000]).unwrap();
+    // The door may close before the line has ended.
+    let _ = program.stream.write_all(&vec![b' '; LINE_BYTES + 20_000]);
     let (word, content) = program.hear();
     assert_eq!(word, "ended");
     assert!(content["reason"].as_str().unwrap().contains("more than 65536 bytes"), "{content}");

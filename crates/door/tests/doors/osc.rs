@@ -101,7 +101,7 @@ fn bundles_are_delivered_at_their_times_and_answered() {
     let (server, [synth, lights, log]) = server();
     let (door, _events) = open(&server);
     let program = Program::subscribed(&door);
-    let start = soon(ms(100));
+    let start = soon(ms(1000));
     let tags: Vec<TimeTag> = (0..5).map(|step| TimeTag::of(start + ms(20 * step))).collect();
     // The last first: items are delivered in the order of their times.
     for (step, tag) in tags.iter().enumerate().rev() {
@@ -148,7 +148,7 @@ fn a_cut_takes_what_is_due_after_its_time() {
     let (server, [synth, ..]) = server();
     let (door, _events) = open(&server);
     let program = Program::subscribed(&door);
-    let start = soon(ms(300));
+    let start = soon(ms(2000));
     let at = |step: u64| TimeTag::of(start + ms(100 * step));
     for (step, branch) in [(0, 1), (1, 1), (2, 1), (1, 2)] {
         program.send(&bundle(at(step), &[note(&format!("id={step} branch={branch}"), 60)]));

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use tactus_door::osc::{Door, Options};
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, skip, wait_until};
 
 use crate::support::{Kept, payloads, server};
 
@@ -30,12 +30,7 @@ fn open(server: &crate::common::Running) -> Door {
 
 /// The payloads, once there are `count`.
 fn wait_for(kept: &Kept, count: usize) -> Vec<Vec<u8>> {
-    for _ in 0..2000 {
-        if kept.lock().unwrap().len() >= count {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("too few items", || kept.lock().unwrap().len() >= count);
     payloads(kept)
 }
 
@@ -141,7 +136,7 @@ door.sendMsg("/subscribe");
     );
     std::fs::write(&program, text).unwrap();
     let mut sclang = Command::new("timeout");
-    sclang.args(["60", "sclang", "-D"]).arg(&program);
+    sclang.args(["300", "sclang", "-D"]).arg(&program);
     // It looks for its settings and a display; its browser does not start as root in a sandbox.
     sclang.env("QT_QPA_PLATFORM", "offscreen").env("HOME", folder.path());
     sclang.env("QTWEBENGINE_DISABLE_SANDBOX", "1");

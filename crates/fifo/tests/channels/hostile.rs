@@ -15,9 +15,9 @@ use tactus_model::time::Nanos;
 use tactus_sys::clock;
 use tactus_sys::peer_memory::WritableWords;
 use tactus_sys::poller::{Interest, Poller};
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, eventually, skip, wait_until};
 
-use crate::{Place, eventually, reader, writer};
+use crate::{Place, reader, writer};
 
 /// Requests a FIFO of numbers.
 fn request(socket: &Path, role: Role) -> Introduced {
@@ -50,7 +50,7 @@ impl Successor {
         let (stream, words) = open(&place.socket, Role::ReadFifo, 8);
         (0..4).for_each(|number| sender.try_push(&number).unwrap());
         drop(stream);
-        eventually(|| broker.peers().is_empty().then_some(()));
+        wait_until("a peer is left", || broker.peers().is_empty());
         let next = reader(&place.socket);
         Self { _place: place, sender, _broker: broker, words, next }
     }
@@ -127,7 +127,7 @@ fn a_user_that_keeps_the_memory_of_its_peers_keeps_two() {
         let file = File::from(introduced.files.remove(1));
         files.insert(file.metadata().unwrap().ino(), file);
         drop(introduced);
-        eventually(|| broker.peers().is_empty().then_some(()));
+        wait_until("a peer is left", || broker.peers().is_empty());
     }
     assert_eq!(files.len(), 2);
 }
@@ -145,7 +145,7 @@ fn memory_that_the_real_time_side_reads_is_not_used_again() {
             last = 10 * round + session;
             (0..3).for_each(|_| writer.write(&last).unwrap());
             drop(writer);
-            eventually(|| broker.peers().is_empty().then_some(()));
+            wait_until("a peer is left", || broker.peers().is_empty());
             if session == 1 {
                 assert_eq!(receiver.try_pop(), Some(last));
             }
@@ -169,7 +169,7 @@ fn a_writer_that_the_loop_never_met_is_counted_by_what_it_can_have_written() {
         let (stream, words) = open(&place.socket, Role::WriteFifo, 16 + 8);
         words.words()[0].store(shown, Ordering::Release);
         drop(stream);
-        eventually(|| broker.peers().is_empty().then_some(()));
+        wait_until("a peer is left", || broker.peers().is_empty());
     }
     // The last one is met: its items are taken.
     assert_eq!(std::iter::from_fn(|| receiver.try_pop()).count(), 3);
@@ -209,7 +209,7 @@ fn garbage_floods_and_silence_end_the_connection_and_nothing_else() {
     let last = closes(many.into_iter().next_back().unwrap());
     assert!(last.contains("too many connections"), "{last}");
     assert_eq!(closes(silent), "");
-    let mut reader = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers").ok());
+    let mut reader = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers"));
     sender.try_push(&7).unwrap();
     assert_eq!(reader.read(), Ok(7));
 }
@@ -281,7 +281,7 @@ fn a_peer_with_many_epolls_gets_few_notices_and_all_items() {
     assert!((1..=offered / 2).contains(&notices), "{notices} of {offered}");
     drop((stream, pollers));
     // The ration delays notices only.
-    let mut next = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers").ok());
+    let mut next = eventually(|| FifoReader::<u64>::open(&place.socket, "numbers"));
     assert_eq!((next.try_read(), sender.counts().pushed), (Ok(Some(offered - 1)), offered));
     let mut reader = FifoReader::<u64>::open(&place.socket, "other").unwrap();
     other.try_push(&1).unwrap();

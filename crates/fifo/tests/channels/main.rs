@@ -5,11 +5,12 @@ mod processes;
 mod refusals;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tactus_fifo::{
     Broker, Builder, Ended, FifoReader, FifoWriter, Full, Received, SharedReader, SharedWriter,
 };
+use tactus_testing::{eventually, wait_until};
 use tempfile::TempDir;
 
 /// A socket that vanishes with its folder.
@@ -36,18 +37,6 @@ fn reader(socket: &Path) -> FifoReader<u64> {
 
 fn writer(socket: &Path) -> FifoWriter<u64> {
     FifoWriter::open(socket, "numbers").unwrap()
-}
-
-/// Repeats `step` until it returns something, for a time that only a defect exceeds.
-fn eventually<T>(mut step: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(value) = step() {
-            return value;
-        }
-        assert!(Instant::now() < end, "nothing happened");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 #[test]
@@ -103,7 +92,7 @@ fn items_inwards_wake_a_thread_that_waits() {
         receiver
     });
     for number in 0..5000 {
-        eventually(|| writer.write(&number).ok());
+        eventually(|| writer.write(&number));
     }
     let receiver = thread.join().unwrap();
     let (sent, received) = (writer.counts(), receiver.counts());
@@ -139,7 +128,7 @@ fn the_descriptor_can_be_read_when_items_have_come_and_at_the_end() {
         assert_eq!(reader.try_read(), Ok(None));
         assert!(!reader.wait(short.filter(|_| number == 0).or(Some(Duration::ZERO))).unwrap());
         sender.try_push(&number).unwrap();
-        eventually(|| reader.wait(None).unwrap().then_some(()));
+        wait_until("no item", || reader.wait(None).unwrap());
         assert_eq!(reader.try_read(), Ok(Some(number)));
     }
     sender.try_push(&7).unwrap();
@@ -158,7 +147,7 @@ fn the_next_reader_takes_what_the_last_one_left() {
     (0..6).for_each(|number| sender.try_push(&number).unwrap());
     assert_eq!((first.read(), first.read()), (Ok(0), Ok(1)));
     drop(first);
-    eventually(|| broker.peers().is_empty().then_some(()));
+    wait_until("a peer is left", || broker.peers().is_empty());
     let mut second = reader(&place.socket);
     assert_eq!(second.start(), 2);
     // The real-time side need not run for that.
@@ -185,7 +174,7 @@ fn the_items_of_a_writer_that_has_gone_come_before_those_of_the_next() {
         let mut writer = writer(&place.socket);
         (0..5).for_each(|number| writer.write(&(10 * session + number)).unwrap());
         drop(writer);
-        eventually(|| broker.peers().is_empty().then_some(()));
+        wait_until("a peer is left", || broker.peers().is_empty());
         // One item stays for the time of the next writer.
         expected.extend((0..5).map(|number| 10 * session + number));
         while receiver.counts().popped + 1 < expected.len() as u64 {

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tactus_fifo::{Ended, FifoReader, FifoWriter, OpenError, Separation};
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, eventually, skip, wait_until};
 
-use crate::{Place, eventually, reader};
+use crate::{Place, reader};
 
 /// The environment variables of a helper: what it does, and its socket.
 const ROLE: &str = "TACTUS_FIFO_ROLE";
@@ -89,11 +89,11 @@ fn a_killed_reader_is_replaced_and_every_item_is_accounted_for() {
     let mut lines = lines(&mut child);
     assert_eq!(lines.next().as_deref(), Some("false"), "the same user");
     for number in 0..50 {
-        eventually(|| sender.try_push(&number).ok());
+        eventually(|| sender.try_push(&number));
     }
     assert_eq!(lines.next().as_deref(), Some("0"));
     end(child);
-    eventually(|| broker.peers().is_empty().then_some(()));
+    wait_until("a peer is left", || broker.peers().is_empty());
     let mut reader = reader(&place.socket);
     let rest: Vec<_> = std::iter::from_fn(|| reader.try_read().unwrap()).collect();
     // What the killed reader had taken is gone with it; nothing comes twice, nothing is missing.

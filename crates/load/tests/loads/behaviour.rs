@@ -7,7 +7,7 @@ use tactus_load::{Containment, HostOptions, RunningLoad, Surroundings};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
 use tactus_model::result::{LoadResult, Shortfall};
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, PATIENCE, skip};
 
 use crate::Test;
 use crate::marked::{self, wait_until_none};
@@ -175,7 +175,7 @@ fn tasks_have_names() {
     ] {
         let load = RunningLoad::start(&plan(load), &options(None)).unwrap();
         // A thread names itself when it first runs, which may be after the load is ready.
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let names = names_of_tasks();
             let missing = expected.iter().find(|&name| !names.iter().any(|found| found == name));

@@ -1,9 +1,9 @@
 //! Finds the processes of a load by the mark in their environment.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use tactus_load::MARK;
+use tactus_testing::eventually;
 
 /// The processes that carry the mark of the measuring process `measuring`, without zombies,
 /// each with its command line.
@@ -48,16 +48,10 @@ fn command_line(process: u32) -> String {
     String::from_utf8_lossy(&line).replace('\0', " ")
 }
 
-/// Waits until `found` finds nothing. The limit only ends a failed test; it is not a tested
-/// figure.
+/// Waits until `found` finds nothing.
 pub fn wait_until_none(what: &str, found: impl Fn() -> Vec<(u32, String)>) {
-    let deadline = Instant::now() + Duration::from_secs(15);
-    loop {
-        let left = found();
-        if left.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{what}: left behind: {left:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    eventually(|| match found() {
+        left if left.is_empty() => Ok(()),
+        left => Err(format!("{what}: left behind: {left:?}")),
+    });
 }
