@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::{EventSource, LateWakeup};
-use tactus_model::time::{Instant, Monotonic, Nanos, Realtime};
-use tactus_model::token_bucket::TokenBucket;
+use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_record::file::RecordingFile;
 use tactus_record::live::Newest;
 use tactus_sys::SysError;
@@ -25,6 +24,7 @@ use crate::event_recorder::{Begun, EventRecorder};
 use crate::explained::{explain_all, worst_of};
 use crate::metrics::{Probed, Status, families};
 use crate::probe::{Counts, Plan, Probe};
+use crate::saver::{Saved, Saver};
 use crate::shelf::Shelf;
 
 /// What an agent does.
@@ -80,8 +80,8 @@ pub enum NotStarted {
     Probe(#[from] SysError),
 }
 
-/// The time between two looks for late wakeups. They are saved after it and [`AFTERMATH`], so
-/// buffers have to hold more than that.
+/// The time between two looks for late wakeups. They are saved after it and [`AFTERMATH`], or after
+/// twice this time if each is followed by another, so buffers have to hold more than that.
 const LOOK: Nanos = Nanos::from_millis(500);
 
 /// The time between two looks at the budget, for which the kernel counts the events of every CPU.
@@ -90,14 +90,8 @@ const ACCOUNT: Nanos = Nanos::from_secs(2);
 /// How long after a late wakeup the events are read that explain it: steal time shows only later.
 const AFTERMATH: Nanos = Nanos::from_millis(20);
 
-/// After a recording could not be written, no other is written for this time.
-const AFTER_FAILURE: Nanos = Nanos::from_secs(10);
-
 /// The most late wakeups that are explained from one recording.
 const EXPLAINED_MAX: usize = 1000;
-
-/// How many recordings may be saved at once.
-const SAVES_AT_ONCE: u64 = 3;
 
 /// A watcher.
 pub struct Agent {
@@ -105,12 +99,9 @@ pub struct Agent {
     probe: Probe,
     endpoint: Endpoint,
     status: Arc<Mutex<Status>>,
-    shelf: Shelf,
     budget: Budget,
     recorder: EventRecorder,
-    saves: TokenBucket,
-    /// The earliest time of the next save.
-    next_save: Instant<Monotonic>,
+    saver: Saver,
     /// Late wakeups that were not explained yet.
     waiting: Vec<LateWakeup>,
     /// The late wakeups that were taken over from the probe's count.
@@ -166,6 +157,7 @@ impl Agent {
         let shelf = Shelf::open(options.recordings.clone(), options.keep).map_err(|error| {
             NotStarted::Recordings { directory: options.recordings.clone(), error }
         })?;
+        let saver = Saver::new(shelf, options.saves_per_hour, started);
         let probe = Probe::start(Plan {
             interval: options.interval,
             policy: options.policy,
@@ -179,7 +171,7 @@ impl Agent {
             saved: 0,
             removed: 0,
             not_saved: 0,
-            kept_bytes: shelf.kept().iter().map(|kept| kept.bytes).sum(),
+            kept_bytes: saver.kept_bytes(),
             events: 0,
             price: Nanos::ZERO,
             unrecorded: Nanos::ZERO,
@@ -192,7 +184,6 @@ impl Agent {
             recording: Nanos::ZERO,
         }));
         let endpoint = listen(options.listen, &status, &probe.counts)?;
-        let every = Nanos::from_secs(3600 / u64::from(options.saves_per_hour.max(1)));
         let recorder = EventRecorder::new(options.ring_size, started);
         let ending = Ending { waker: Waker::new()?, ended: AtomicBool::new(false) };
         Ok(Self {
@@ -200,11 +191,9 @@ impl Agent {
             probe,
             endpoint,
             status,
-            shelf,
             budget,
             recorder,
-            saves: TokenBucket::new(every, SAVES_AT_ONCE),
-            next_save: started,
+            saver,
             waiting: Vec::new(),
             taken: 0,
             own: (Nanos::ZERO, Nanos::ZERO),
@@ -266,7 +255,10 @@ impl Agent {
             }
         }
         let now = now();
-        if self.waiting.last().is_some_and(|late| late.came + AFTERMATH <= now) {
+        // If every wakeup is late, the events after the last one are never complete.
+        let is_complete = self.waiting.last().is_some_and(|late| late.came + AFTERMATH <= now)
+            || self.waiting.first().is_some_and(|late| late.came + LOOK <= now);
+        if is_complete {
             let before = own_time();
             self.explain_waiting(on_event);
             self.saving = self.saving + (own_time() - before);
@@ -408,15 +400,11 @@ impl Agent {
     }
 
     fn save(&mut self, file: RecordingFile, worst: LateWakeup, on_event: &mut impl FnMut(&Event)) {
-        let now = now();
-        if now < self.next_save || self.saves.take(now).is_err() {
-            return;
-        }
         let before = worst.due - file.about().started;
-        let Ok(bytes) = file.into_bytes() else { return };
-        match self.shelf.save(&stamp(clock::now::<Realtime>()), &bytes) {
-            Ok((file, removed)) => {
-                let kept_bytes = self.shelf.kept().iter().map(|kept| kept.bytes).sum();
+        match self.saver.save(file, now()) {
+            None => {}
+            Some(Ok(Saved { file, bytes, removed })) => {
+                let kept_bytes = self.saver.kept_bytes();
                 {
                     let mut status = self.status();
                     status.saved += 1;
@@ -426,10 +414,9 @@ impl Agent {
                 for kept in removed {
                     on_event(&Event::Removed { name: kept.name });
                 }
-                on_event(&Event::Saved { file, bytes: bytes.len() as u64, before });
+                on_event(&Event::Saved { file, bytes, before });
             }
-            Err(error) => {
-                self.next_save = now + AFTER_FAILURE;
+            Some(Err(error)) => {
                 self.status().not_saved += 1;
                 on_event(&Event::NotSaved { reason: error.to_string() });
             }
@@ -450,26 +437,4 @@ fn listen(
         families(&status, Probed { latency: counts.latency.snapshot(), missed, interval }, refused)
     });
     Endpoint::start(address, source).map_err(|error| NotStarted::Listen { address, error })
-}
-
-/// A time in the name of a file, e.g. `20261128-205500.123`, in UTC.
-fn stamp(at: Instant<Realtime>) -> String {
-    let millis = at.as_nanos() / 1_000_000 % 1000;
-    format!("{}.{millis:03}", tactus_model::format::compact_date(at))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stamps_are_in_the_order_of_time() {
-        let at = |seconds: u64, millis: u64| {
-            stamp(Instant::from_nanos(seconds * 1_000_000_000 + millis * 1_000_000))
-        };
-        assert_eq!(at(0, 0), "19700101-000000.000");
-        assert_eq!(at(1_795_260_835, 7), "20261121-113355.007");
-        assert_eq!(at(951_782_399, 999), "20000228-235959.999");
-        assert_eq!(at(951_782_400, 0), "20000229-000000.000");
-    }
 }

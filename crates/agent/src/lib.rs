@@ -21,6 +21,7 @@ pub mod histogram;
 mod metrics;
 mod price;
 mod probe;
+mod saver;
 pub mod shelf;
 
 pub use agent::{Agent, Handle, NotStarted, Options};

@@ -191,9 +191,10 @@ fn print(event: &Event, quietness: Quietness, one_fix: bool) {
         )),
         Event::Ended { wakeups, late, starting, own, recording, watched } => {
             let share = 100.0 * (*own + *recording).as_secs_f64() / watched.as_secs_f64();
-            let late = format::counted(*late, "late wakeup");
+            let wakeups = format::counted(*wakeups, "wakeup");
+            let late = format::count(*late);
             quietness.note(format_args!(
-                "{wakeups} wakeups, {late}; CPU time {}, and about {} for recording: \
+                "{wakeups}, {late} of them late; CPU time {}, and about {} for recording: \
                  {share:.2} % of one CPU; the start took {}",
                 latency(*own),
                 latency(*recording),
