@@ -63,7 +63,7 @@ impl Cluster {
     /// Submits `turns` of `plan`; `guests` are those of all its cells.
     ///
     /// # Errors
-    /// The shared directory cannot be written, or the scheduler refuses the job.
+    /// The shared directory cannot be written, or Slurm refuses the job.
     pub fn submit(
         plan: Plan,
         turns: Vec<Turn>,

@@ -18,10 +18,10 @@ pub enum ClusterError {
         /// The system's error.
         source: io::Error,
     },
-    /// A program of the scheduler is missing.
+    /// A program of Slurm is missing.
     #[error("cannot run `{0}`: it is not installed here")]
     NoProgram(&'static str),
-    /// The scheduler refuses.
+    /// Slurm refuses.
     #[error("{program} failed: {said}")]
     Refused {
         /// Its program.

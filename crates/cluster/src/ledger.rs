@@ -1,4 +1,4 @@
-//! Which tasks are lost. Pure: decides from what the scheduler and the results say.
+//! Which tasks are lost. Pure: decides from what Slurm and the results say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Ledger {
         Self { tasks: tasks.into_iter().map(task).collect() }
     }
 
-    /// Decides after a look at the scheduler, which still has the tasks `active`; `is_finished` says
+    /// Decides after a look at Slurm, which still has the tasks `active`; `is_finished` says
     /// whether a turn has a result.
     pub fn after_look(
         &mut self,
@@ -96,7 +96,7 @@ impl Patience {
         self.limit
     }
 
-    /// Decides after a look at the scheduler at the time `now`, when the tasks `unable` wait for nodes
+    /// Decides after a look at Slurm at the time `now`, when the tasks `unable` wait for nodes
     /// that cannot run them. A task whose node could run it in between waits anew.
     pub fn after_look<'t>(
         &mut self,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_the_scheduler_has_again_or_that_finished_is_not_lost() {
+    fn a_task_that_slurm_has_again_or_that_finished_is_not_lost() {
         let mut ledger = Ledger::new(std::iter::once(0..1));
         let (none, one) = (BTreeSet::new(), BTreeSet::from([0]));
         for _ in 0..10 {

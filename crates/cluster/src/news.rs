@@ -12,7 +12,7 @@ use crate::slurm::{Ending, Slurm};
 /// How often the shared directory is read.
 pub(crate) const SCAN: Duration = Duration::from_millis(500);
 
-/// The times between two looks at the scheduler: at first, and when the job has run for a while. A
+/// The times between two looks at Slurm: at first, and when the job has run for a while. A
 /// site's server answers many users.
 const LOOKS: [(Duration, Duration); 3] = [
     (Duration::ZERO, Duration::from_secs(2)),
@@ -26,7 +26,7 @@ pub(crate) const NEWS: Duration = Duration::from_secs(10);
 /// How long to wait for the end of cancelled tasks: a little longer than Slurm lets them live.
 const ENDING: Duration = Duration::from_secs(40);
 
-/// The time until the next look at the scheduler, for a job of this age.
+/// The time until the next look at Slurm, for a job of this age.
 pub(crate) fn pause(age: Duration) -> Duration {
     let pause = LOOKS.iter().rev().find(|(from, _)| age >= *from);
     pause.map_or(LOOKS[0].1, |(_, pause)| *pause)
@@ -41,7 +41,7 @@ pub(crate) struct News {
 }
 
 impl News {
-    /// Shows once that the scheduler does not answer.
+    /// Shows once that Slurm does not answer.
     pub(crate) fn is_silent(&mut self, error: &ClusterError, listener: &NoticeListener) {
         if !std::mem::replace(&mut self.is_silent, true) {
             listener(&Notice::Silent { said: error.to_string() });

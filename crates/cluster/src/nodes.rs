@@ -295,7 +295,7 @@ impl NodeJob {
         }
     }
 
-    /// Asks the scheduler for the tasks, submits lost ones again, and gives up those whose node is not
+    /// Asks Slurm for the tasks, submits lost ones again, and gives up those whose node is not
     /// there any more.
     fn look(&mut self, stop: &AtomicBool, take: &mut Take<'_>) {
         let Some(look) = self.submitted.look(stop) else { return };

@@ -11,7 +11,7 @@ use tactus_model::time::Nanos;
 pub enum Notice {
     /// The job is submitted.
     Submitted {
-        /// The job in the scheduler's words, e.g. `slurm job 12`.
+        /// The job in Slurm's words, e.g. `slurm job 12`.
         job: String,
         /// The number of its tasks.
         tasks: usize,
@@ -29,12 +29,12 @@ pub enum Notice {
         job: String,
         /// The number of running tasks, and their nodes.
         running: String,
-        /// The waiting tasks with the scheduler's reasons.
+        /// The waiting tasks with Slurm's reasons.
         waiting: String,
         /// The command that releases a held job.
         fix: Option<String>,
     },
-    /// The scheduler does not answer.
+    /// Slurm does not answer.
     Silent {
         /// What its program printed.
         said: String,
@@ -63,7 +63,7 @@ pub enum Notice {
     Unable {
         /// The node.
         node: String,
-        /// Its state in the scheduler's words.
+        /// Its state in Slurm's words.
         state: String,
         /// How long it is waited for.
         limit: Nanos,
@@ -143,7 +143,7 @@ impl fmt::Display for Notice {
                 fix.as_ref().map_or(Ok(()), |fix| write!(f, "\n  fix: {fix}"))
             }
             Self::Silent { said } => {
-                write!(f, "warning: the scheduler does not answer: {said}. Waiting for results")
+                write!(f, "warning: Slurm does not answer: {said}. Waiting for results")
             }
             Self::Again { tasks, job, last } => {
                 let tasks = counted(*tasks as u64, "task");

@@ -1,4 +1,4 @@
-//! Running the programs of a scheduler, which may wait for a server that is gone.
+//! Running the programs of Slurm, which may wait for a server that is gone.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
