@@ -17,12 +17,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tactus_kernels::{Kernel, Kernels};
-use tactus_model::cell::Cell;
+use tactus_model::cell::{Cell, Target};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::digest::sha256;
+use tactus_model::experiment::Turn;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
-use tactus_model::kernel::{Architecture, KernelSource};
+use tactus_model::kernel::{Architecture, GuestKernel, KernelSource};
 use tactus_model::message::{CellRequest, Message};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant as Moment, Nanos};
@@ -340,7 +341,7 @@ impl Guests {
             guest: guest.clone(),
             kernel: kernel.path.clone(),
             archive: Arc::clone(&bootable.archive),
-            request: encode(request, MESSAGE_LIMIT)?,
+            request: encode(&without_names(request, guest), MESSAGE_LIMIT)?,
             arguments,
             arguments_to_restore,
             seed,
@@ -379,7 +380,7 @@ impl Guests {
             },
             self.consoles.join(console_name(request, guest)),
             decisive,
-            Box::new(listener),
+            Box::new(of_turn(request.turn, listener)),
         );
         threads.push(thread::spawn(move || collector.collect(&events)));
         Ok(BootedGuests { slots, threads })
@@ -431,6 +432,29 @@ fn unprepared(guest: &Guest) -> io::Error {
     io::Error::other(format!("the kernel {} was not prepared", guest.kernel))
 }
 
+/// What a guest gets of a request: no place in a plan, and no name of a kernel. It would spend instructions
+/// on them before the window opens, so that its figures would depend on other cells and on names.
+fn without_names(request: &CellRequest, guest: &Guest) -> CellRequest {
+    let kernel =
+        GuestKernel { source: KernelSource::File("/kernel".to_owned()), parameters: Vec::new() };
+    let target = Target::Guest(Guest { kernel, ..guest.clone() });
+    let turn = Turn { cell: 0, ..request.turn };
+    CellRequest { turn, cell: Cell { target, ..request.cell.clone() }, ..request.clone() }
+}
+
+/// Passes on what a guest sends, with its turn.
+fn of_turn(
+    turn: Turn,
+    mut listener: impl FnMut(Input<Message>) + Send + 'static,
+) -> impl FnMut(Input<Message>) + Send + 'static {
+    move |mut input| {
+        if let Input::Message(Message::Finished(measurement)) = &mut input {
+            measurement.turn = turn;
+        }
+        listener(input);
+    }
+}
+
 /// A file name for the console of a turn: its kernel and seed, in portable characters.
 fn console_name(request: &CellRequest, guest: &Guest) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-.@=".contains(c) { c } else { '_' };
@@ -454,5 +478,30 @@ impl BootedGuests {
             // A thread fails only by a panic, which has been printed.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::experiment::{Experiment, Overrides};
+
+    use super::*;
+
+    #[test]
+    fn a_guest_learns_neither_the_place_of_a_cell_nor_the_name_of_its_kernel() {
+        let text = "guest-time = \"exact:125\"\n[settings]\nkernel = [\"./one\", \"debian-cloud\"]";
+        let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+        let sent: Vec<Vec<u8>> = plan
+            .turns_of_round(0)
+            .into_iter()
+            .map(|turn| {
+                let cell = plan.cells[turn.cell].clone();
+                let guest = cell.target.guest().unwrap().clone();
+                let request = CellRequest { turn, cell, seed: 1, boot_seed: 2 };
+                encode(&without_names(&request, &guest), MESSAGE_LIMIT).unwrap()
+            })
+            .collect();
+        assert_eq!(sent.len(), 2);
+        assert_eq!(sent[0], sent[1]);
     }
 }
