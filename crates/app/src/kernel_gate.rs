@@ -202,19 +202,6 @@ pub fn require_end(run: &Run, again: &str) -> Result<()> {
     }
 }
 
-/// Requires that a turn of a stored run was measured, or that a kernel failed one. `again` is the
-/// command that continues it.
-///
-/// # Errors
-/// There is none.
-pub fn require_turn(run: &Run, again: &str) -> Result<()> {
-    if !judged::is_unmeasured(run) {
-        return Ok(());
-    }
-    let text = format!("nothing was measured: the run {} has no turn", run.header.id);
-    Err(Error::new(ErrorKind::NoResult, text).with_hint(format!("continue with: {again}")))
-}
-
 /// A run of this plan that is complete, or can be continued here.
 fn kept(store: &Store, run: &RunId, plan: &Plan) -> Option<Run> {
     let run = store.load(run).ok().filter(|run| run.header.plan == *plan)?;

@@ -40,6 +40,8 @@ pub(crate) fn for_any_reader(written: Result<(), impl Into<CommandError>>) -> Co
 pub(crate) enum CommandError {
     /// The measurement does not fulfil a demand.
     NotMet(String),
+    /// The measurement does not suffice to judge the kernel.
+    NotDecided(String),
     /// The recorded command failed with this exit code.
     CommandFailed(u8),
     /// The kernel could not be judged; `git bisect run` skips it.
@@ -97,6 +99,7 @@ impl CommandError {
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::NotMet(message) => print("not met", 1, message, None),
+            Self::NotDecided(message) => print("undecided", 1, message, None),
             Self::CommandFailed(code) => ExitCode::from(code),
             Self::Undecided(error) => print("undecided", SKIP, &error, error.hint()),
             Self::StopsBisect(error) => print("error", STOP, &error, error.hint()),

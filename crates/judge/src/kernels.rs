@@ -88,8 +88,10 @@ pub enum Verdict {
     Greater,
     /// Less.
     Less,
-    /// All seeds have the same figure under both kernels, within the allowance.
+    /// All seeds have the same figure under both kernels.
     Same,
+    /// The same, but for a difference within the allowance.
+    WithinAllowance,
     /// The ranks of the seeds show no difference beyond the allowance.
     NoDifferenceFound,
     /// With so few seeds, not even the greatest difference would be found.
@@ -103,6 +105,7 @@ impl Verdict {
             Self::Greater => "greater",
             Self::Less => "less",
             Self::Same => "the same",
+            Self::WithinAllowance => "within the allowance",
             Self::NoDifferenceFound => "no difference found",
             Self::TooFewSeeds => "too few seeds",
         }
@@ -136,15 +139,6 @@ impl FigureComparison {
     pub fn change(&self) -> Option<f64> {
         let (from, to) = (self.baseline.median, self.kernel.median);
         (from != 0.0).then(|| to / from - 1.0)
-    }
-
-    /// The verdict in words. Figures that differ within the allowance are not called the same.
-    pub fn words(&self) -> &'static str {
-        let (from, to) = (&self.baseline, &self.kernel);
-        match self.verdict {
-            Verdict::Same if !from.are_equal(to, 0.0) => "within the allowance",
-            verdict => verdict.words(),
-        }
     }
 }
 
@@ -262,11 +256,6 @@ fn tails_left_out(plan: &Plan, rule: &GateRule) -> Option<TooFewSeeds> {
     check_seeds(plan, &paths).is_ok().then_some(few)
 }
 
-/// Whether no turn of a run was measured, though no kernel failed one.
-pub const fn is_unmeasured(run: &Run) -> bool {
-    run.measurements.is_empty() && run.failures.is_empty()
-}
-
 /// Compares the kernels of a run with a plan by [`plan`]. If its seeds suffice for paths but not for
 /// tails, tails are left out.
 ///
@@ -380,9 +369,10 @@ fn compared(
         };
     let chances = ranks::chances(baseline, kernel, allowed);
     let chance = chances.either();
-    let verdict = match from.are_equal(&to, allowed) {
-        true => Verdict::Same,
-        false => direction(chances.is_above()),
+    let verdict = match (from.are_equal(&to, 0.0), from.are_equal(&to, allowed)) {
+        (true, _) => Verdict::Same,
+        (false, true) => Verdict::WithinAllowance,
+        (false, false) => direction(chances.is_above()),
     };
     let (kind, adjusted_chance) = (figure.kind(), chance);
     let (baseline, kernel) = (from, to);
@@ -408,7 +398,8 @@ fn conclude(figures: Vec<&mut FigureComparison>, rule: &GateRule) {
     let adjusted = adjusted(&figures.iter().map(|figure| figure.chance).collect::<Vec<_>>());
     for (figure, adjusted_chance) in figures.into_iter().zip(adjusted) {
         figure.adjusted_chance = adjusted_chance;
-        let is_open = figure.verdict != Verdict::Same && adjusted_chance > rule.false_alarms;
+        let is_equal = matches!(figure.verdict, Verdict::Same | Verdict::WithinAllowance);
+        let is_open = !is_equal && adjusted_chance > rule.false_alarms;
         if is_open {
             let seeds = (figure.baseline.count, figure.kernel.count);
             figure.verdict = match can_decide(seeds.0, seeds.1, tests, rule.false_alarms) {
@@ -502,7 +493,9 @@ const fn outcome(verdict: Verdict, rule: &GateRule) -> Outcome {
     match verdict {
         Verdict::Greater => Outcome::NotMet,
         Verdict::Less if rule.refuse_any_difference => Outcome::NotMet,
-        Verdict::Less | Verdict::Same | Verdict::NoDifferenceFound => Outcome::Met,
+        Verdict::Less | Verdict::Same | Verdict::WithinAllowance | Verdict::NoDifferenceFound => {
+            Outcome::Met
+        }
         Verdict::TooFewSeeds => Outcome::Unsupported,
     }
 }
@@ -517,7 +510,7 @@ fn found(figure: &FigureComparison) -> String {
         format::count(baseline.median.round() as u64),
         format::count(kernel.median.round() as u64),
         change.unwrap_or_default(),
-        figure.words(),
+        figure.verdict.words(),
         kernel.count,
         chance_in_words(*adjusted_chance)
     )

@@ -154,11 +154,11 @@ fn change(figure: &FigureComparison) -> String {
 
 fn verdict(figure: &FigureComparison) -> String {
     let words = match figure.verdict {
-        Verdict::Greater | Verdict::Less => figure.words().to_uppercase(),
-        _ => figure.words().to_owned(),
+        Verdict::Greater | Verdict::Less => figure.verdict.words().to_uppercase(),
+        _ => figure.verdict.words().to_owned(),
     };
     match figure.verdict {
-        Verdict::Same => format!("{words}, in every seed"),
+        Verdict::Same | Verdict::WithinAllowance => format!("{words}, in every seed"),
         _ => format!("{words}, {}", chance_in_words(figure.adjusted_chance)),
     }
 }
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn figures_within_the_allowance_are_not_called_the_same() {
         let near = [seeds(386.0, 386.0, 387.0), seeds(388.0, 388.0, 388.0)];
-        let near = figure(Figure::ShortestWakeup, near, 1.0, Verdict::Same);
+        let near = figure(Figure::ShortestWakeup, near, 1.0, Verdict::WithinAllowance);
         assert_eq!(verdict(&near), "within the allowance, in every seed");
         let equal =
             figure(Figure::ShortestWakeup, [seeds(386.0, 386.0, 386.0); 2], 1.0, Verdict::Same);

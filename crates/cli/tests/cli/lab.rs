@@ -213,7 +213,7 @@ fn a_gate_that_is_judged_again_skips_a_commit_only_for_a_failure_of_its_kernel()
         (&[(baseline, !by_host)], 1, 128),
         (&[(kernel, by_host)], 5, 128),
         (&[(baseline, !by_host), (kernel, by_host)], 5, 128),
-        (&[], 5, 130),
+        (&[], 130, 130),
     ];
     for (failures, alone, bisecting) in cases {
         let run = gate_without_results(&tactus, failures);
@@ -221,7 +221,7 @@ fn a_gate_that_is_judged_again_skips_a_commit_only_for_a_failure_of_its_kernel()
         let error = tactus.fail(alone, &gate);
         let is_by_host = failures.iter().any(|(_, by_host)| *by_host);
         assert_eq!(error.contains("the host failed a turn: planted"), is_by_host, "{error}");
-        assert_eq!(error.contains("nothing was measured"), failures.is_empty(), "{error}");
+        assert_eq!(error.contains("interrupted: "), failures.is_empty(), "{error}");
         let error = tactus.fail(bisecting, &[&gate[..], &["--bisect"]].concat());
         let continued = "tactus measure --continue gate-planted --no-page && tactus lab gate --run \
                          gate-planted --bisect";

@@ -55,7 +55,7 @@ impl fmt::Display for Allowance {
 /// The error for a text that is not an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not an allowance: write a percentage, a number of instructions, or both, e.g. 1%+16"
+    "`{0}` is not an allowance: write a percentage of at most 100%, a number of instructions, or both, e.g. 1%+16"
 )]
 pub struct NotAnAllowance(String);
 

@@ -235,10 +235,7 @@ fn judge(run: &Run, arguments: &LabGateArguments, places: &Places) -> CommandRes
     // None says anything about the kernel, and a continued run is whole.
     let again = arguments.again(&run.header.id, places);
     kernel_gate::require_host(run, &again)?;
-    if arguments.bisect {
-        kernel_gate::require_end(run, &again)?;
-    }
-    kernel_gate::require_turn(run, &again)?;
+    kernel_gate::require_end(run, &again)?;
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
     match decision {
@@ -251,6 +248,7 @@ fn judge(run: &Run, arguments: &LabGateArguments, places: &Places) -> CommandRes
                 CommandError::from(error.with_hint_if_any(failure.hint.clone()))
             }
         }),
-        Decision::Refused | Decision::Undecided => Err(CommandError::not_met(refused)),
+        Decision::Undecided => Err(CommandError::NotDecided(refused)),
+        Decision::Refused => Err(CommandError::not_met(refused)),
     }
 }
