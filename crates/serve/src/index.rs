@@ -135,6 +135,10 @@ impl Snapshot {
         Some(&self.entries[*index].summary.id)
     }
 
+    pub(crate) const fn has_runs(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
     /// The number of runs that have not been read.
     pub(crate) fn unread(&self) -> usize {
         self.entries.iter().filter(|entry| entry.figures.is_none()).count()

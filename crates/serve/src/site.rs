@@ -60,7 +60,14 @@ impl Site {
         Self { places, index, address, names, on_error }
     }
 
+    /// Opens the store. One that was never there is empty; one that has gone is an error.
     pub(crate) fn open(&self) -> tactus_app::Result<Store> {
+        if self.index.now().has_runs()
+            && let Some(file) = self.places.absent_store()?
+        {
+            let text = format!("the store {} is gone", file.display());
+            return Err(tactus_app::Error::new(tactus_app::ErrorKind::Unavailable, text));
+        }
         self.places.open_store_to_read()
     }
 
