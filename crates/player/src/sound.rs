@@ -255,13 +255,9 @@ impl<R: Fn(FromSound)> Speaker<R> {
             }
             self.feed();
         } else if is_running {
-            // Without a device, time passes all the same: nobody hears these frames.
-            let next = self.frame_at(state.clock.media_at(now()));
-            // What was never delivered is missing, or not a part of the clip.
-            let is_whole = self.end.is_some() || self.is_over;
-            let last = if is_whole { self.store.end() } else { u64::MAX };
-            self.counts.cut += next.min(last).saturating_sub(self.store.next);
-            self.store.next = next;
+            // Without a device, time passes all the same: nobody hears these frames. What the last one
+            // took is played, even if its time comes only now.
+            self.skip_to(self.frame_at(state.clock.media_at(now())).max(self.store.next));
         }
         self.store.trim(self.frames(STORED));
         self.pass_on_end(&state);
@@ -281,10 +277,21 @@ impl<R: Fn(FromSound)> Speaker<R> {
         }
     }
 
+    /// The next frame is this one: those before are cut, or play again.
+    fn skip_to(&mut self, frame: u64) {
+        // What was never delivered is missing, or not a part of the clip.
+        let is_whole = self.end.is_some() || self.is_over;
+        let delivered = if is_whole { self.store.end() } else { u64::MAX };
+        let due = self.last.map_or(u64::MAX, |last| self.frame_at(last));
+        self.counts.cut += frame.min(delivered).min(due).saturating_sub(self.store.next);
+        self.store.next = frame;
+    }
+
     /// Drops what the device has.
     fn silence(&mut self) {
         self.anchor = None;
         if let Some(output) = &mut self.output {
+            self.store.next = self.store.next.saturating_sub(self.handed.left(output));
             output.flush();
             self.handed = Handed { frames: 0, before: taken(output) };
         }
@@ -334,7 +341,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let gone = self.output.take();
         if let Some(output) = &gone {
             self.counts.add(output.counts());
-            self.counts.cut += self.handed.left(output);
+            self.store.next = self.store.next.saturating_sub(self.handed.left(output));
         }
         self.handed = Handed::default();
         self.counts.lost += 1;
@@ -382,7 +389,7 @@ impl<R: Fn(FromSound)> Speaker<R> {
         let frame = self.frame_at(state.clock.media_at(heard));
         let clock =
             SoundClock::new(position, self.media_of(frame), output.rate(), self.passage.speed);
-        self.store.next = frame.max(self.store.first);
+        self.skip_to(frame.max(self.store.first));
         self.anchor = Some(Anchor { clock, position, frame });
     }
 
@@ -422,8 +429,13 @@ impl<R: Fn(FromSound)> Speaker<R> {
         if let Some(output) = &mut self.output {
             output.turn();
             self.counts.add(output.counts());
+            self.store.next = self.store.next.saturating_sub(self.handed.left(output));
         }
         let clock = self.clock.state().clock;
+        if clock.is_running() {
+            let due = self.frame_at(clock.media_at(now())).min(self.store.end());
+            self.skip_to(due.max(self.store.next));
+        }
         let has_ended = self.end.is_some() || self.is_over;
         if clock.is_running() && (self.has_failed || !has_ended) {
             let media = clock.media_at(now());
