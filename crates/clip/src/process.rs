@@ -284,7 +284,11 @@ fn read_errors(err: ChildStderr, stamps: &SyncSender<Option<i64>>) -> VecDeque<S
             frames += 1;
             // A full queue would stop messages too; without a reader, the process is ending.
             let _ = stamps.send(stamp);
-        } else if !text.trim().is_empty() && text.trim() != MARK {
+            continue;
+        }
+        // Another thread of ffmpeg may have begun the line of the mark.
+        let text = text.replace(MARK, "");
+        if !text.trim().is_empty() {
             if lines.len() == LINES_MOST {
                 lines.pop_front();
             }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use tactus_clip::{ClipError, PictureDecoder, PictureSpec, PixelFormat, Stopper, probe};
@@ -47,12 +47,12 @@ pub enum Thumbnail {
     Broken(String),
 }
 
-/// Makes thumbnails. Dropping it ends what is being made.
+/// Makes thumbnails. Dropping it ends what is being made; a thread that waits for ffprobe ends with that,
+/// and ffprobe with the thread.
 #[derive(Debug)]
 pub struct Maker {
     shared: Arc<Shared>,
     made: Receiver<(usize, Thumbnail)>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -87,16 +87,15 @@ impl Maker {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let shared = Arc::new(Shared { paths, format, bell, state, changed });
         let (sender, made) = channel();
-        let mut maker = Self { shared, made, threads: Vec::new() };
+        let maker = Self { shared, made };
         for number in 0..THREADS {
             let (shared, sender) = (Arc::clone(&maker.shared), sender.clone());
             let name = "thumbnail".to_owned();
-            let thread = Builder::new().name(name).spawn(move || shared.make(number, &sender))?;
-            maker.threads.push(thread);
+            Builder::new().name(name).spawn(move || shared.make(number, &sender))?;
         }
         let shared = Arc::clone(&maker.shared);
         let name = "patience".to_owned();
-        maker.threads.push(Builder::new().name(name).spawn(move || shared.watch())?);
+        Builder::new().name(name).spawn(move || shared.watch())?;
         Ok(maker)
     }
 
@@ -123,9 +122,6 @@ impl Drop for Maker {
             state.current.iter().flatten().filter_map(|it| it.2.as_ref()).for_each(Stopper::stop);
         }
         self.shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
     }
 }
 

@@ -201,13 +201,14 @@ fn is_set(variable: &str) -> bool {
 
 pub(crate) fn run(arguments: &PlayArguments) -> CommandResult {
     let PlayArguments { clips, how } = arguments;
+    let commands = Commands::default();
+    // A clip or a display that does not answer delays what follows.
+    commands.obey_signals()?;
     match &clips[..] {
-        [folder] if folder.is_dir() => folder::run(folder, how),
+        [folder] if folder.is_dir() => folder::run(&commands, folder, how),
         _ => {
             let clips: CommandResult<Vec<Clip>> = clips.iter().map(|path| clip(path)).collect();
-            let (clips, commands) = (clips?, Commands::default());
-            commands.obey_signals()?;
-            play_by(&commands, clips, how)
+            play_by(&commands, clips?, how)
         }
     }
 }
@@ -275,9 +276,9 @@ impl HowArguments {
             [only] => vec![Some(only.clone()); clips.len()],
             several if several.len() == clips.len() => several.iter().cloned().map(Some).collect(),
             several => {
-                let (displays, clips) = (several.len(), clips.len());
-                let text =
-                    format!("{displays} displays for {clips} clips; give one, or one for each");
+                let [displays, clips] = [(several.len(), "display"), (clips.len(), "clip")]
+                    .map(|(count, noun)| format::counted(count as u64, noun));
+                let text = format!("{displays} for {clips}; give one, or one for each");
                 return Err(CommandError::usage(text));
             }
         };

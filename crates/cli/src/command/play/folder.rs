@@ -11,18 +11,16 @@ use super::{HowArguments, clip, play_one};
 use crate::error::{CommandError, CommandResult};
 use crate::terminal::say;
 
-pub(super) fn run(folder: &Path, how: &HowArguments) -> CommandResult {
+pub(super) fn run(commands: &Commands, folder: &Path, how: &HowArguments) -> CommandResult {
     if how.explain {
         return Err(CommandError::usage("--explain explains clips: name one, not a folder"));
     }
     let mut gallery = Gallery::open(folder, how.only_display()?).map_err(failed)?;
-    let commands = Commands::default();
-    commands.obey_signals()?;
     commands.close(gallery.closer());
     let _keys = Keys::attend(commands.clone());
     while let Some(path) = gallery.choose().map_err(failed)? {
         // A clip that cannot be played ends neither the window nor the command.
-        match clip(&path).and_then(|clip| play_one(&commands, vec![clip], how)) {
+        match clip(&path).and_then(|clip| play_one(commands, vec![clip], how)) {
             Ok(()) => {}
             Err(CommandError::Failed(error)) if error.kind() != ErrorKind::OutputClosed => {
                 say!("{}: {error}", path.display());
