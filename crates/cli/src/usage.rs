@@ -135,7 +135,7 @@ fn separated(error: &Error, command: &Command) -> Option<String> {
 /// The option of an argument in the library's form, `--limit <DURATION>`, or the name of a
 /// positional argument, `[KERNEL]...`.
 fn option(argument: &str) -> &str {
-    let option = argument.split_once(" <").map_or(argument, |(option, _)| option);
+    let option = argument.split([' ', '=']).next().unwrap_or(argument);
     option.trim_end_matches("...").trim_matches(['[', ']', '<', '>'])
 }
 
@@ -173,6 +173,11 @@ mod tests {
             ),
             ("tactus measure --seed 1 --seed 2", "`--seed` is given more than once", None),
             ("tactus measure --csv --json", "`--csv` cannot be used with `--json`", None),
+            (
+                "tactus play a --through --transport shm",
+                "`--through` cannot be used with `--transport`",
+                None,
+            ),
             ("tactus import", "missing: <FILE>...", None),
             (
                 "tactus export --as hdf",
