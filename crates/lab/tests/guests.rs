@@ -145,7 +145,10 @@ impl Laboratory {
     fn carry_out(&self, plan: &Plan, deviations: &Deviations) -> Option<Run> {
         let mut guests = match self.guests(plan, deviations) {
             Ok(guests) => guests,
-            Err(error @ (GuestError::NoEmulator(_) | GuestError::NoProgram { .. })) => {
+            Err(error)
+                if matches!(error, GuestError::NoEmulator(_))
+                    || error.missing_program().is_some() =>
+            {
                 skip(Need::Guest, format!("{error}; {}", error.hint().unwrap_or_default()));
                 return None;
             }

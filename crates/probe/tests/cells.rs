@@ -196,7 +196,7 @@ fn samples_beyond_the_limit_are_counted_as_dropped() {
 
 #[test]
 fn several_tasks_start_together_each_later_by_the_offset() {
-    let measured = check("tasks-per-cpu = 3\noffset = \"100us\"");
+    let measured = check("tasks-per-cpu = 3\noffset = \"100us\"\nduration = \"500ms\"");
     let first_due: Vec<Nanos> = (0..3)
         .map(|task| measured.samples.iter().find(|s| s.0 == task).unwrap().1[0].due)
         .collect();
@@ -289,7 +289,7 @@ fn needs_root_every_burst_is_delivered_or_missed() {
     for path in ["socket", "packet-library", "xdp-library"] {
         let cell = cell(&format!(
             "probe = \"net\"\nclock = \"realtime\"\nnet-path = \"{path}\"\nnet-period = \"10ms\"\n\
-             net-work = \"100us\"\nnet-rivals = 1\nduration = \"60ms\""
+             net-work = \"100us\"\nnet-rivals = 1\nduration = \"500ms\""
         ));
         let measured = match measure(&cell) {
             Ok(measured) => measured,
@@ -303,9 +303,9 @@ fn needs_root_every_burst_is_delivered_or_missed() {
             Err(error) => panic!("{path}: {error}"),
         };
         let [task] = &measured.outcome.tasks[..] else { panic!("{path}: one sender") };
-        assert_eq!(task.accounting.intended, 6, "{path}");
+        assert_eq!(task.accounting.intended, 50, "{path}");
         assert!(task.accounting.balances());
-        assert_eq!(task.use_over_time.len(), 6, "{path}");
+        assert_eq!(task.use_over_time.len(), 50, "{path}");
         assert!(task.use_over_time.iter().any(|used| *used > Nanos::ZERO), "{path}");
         let samples = measured.samples.iter().flat_map(|(_, samples)| samples);
         assert!(samples.clone().all(|sample| sample.came > sample.due), "{path}");

@@ -34,7 +34,7 @@ fn test() {
 }
 
 fn cell(settings: &str) -> Cell {
-    let text = format!("[settings]\nduration = \"60ms\"\ncpus = \"0\"\n{settings}");
+    let text = format!("[settings]\nduration = \"300ms\"\ncpus = \"0\"\n{settings}");
     let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
     let [cell] = plan.cells.try_into().unwrap();
     cell

@@ -275,8 +275,8 @@ fn recorded_with_chains(source: Source, call_chains: CallChains) -> Option<Recor
     assert!(shortfalls.all(|shortfall| shortfall.asked != "call chains"));
     let recording = Recording::collect(&mut recorded.recording).unwrap();
     let mut chained = recording.events.iter().filter(|event| event.chain.is_some());
-    let first = chained.next().expect("there are call chains");
-    if chain_names(&recording, first).iter().all(|name| *name == "?") {
+    let is_hidden = |first| chain_names(&recording, first).iter().all(|name| *name == "?");
+    if chained.next().is_some_and(is_hidden) {
         skip(Need::Root, "the kernel hides its functions' names (kernel.kptr_restrict)");
         return None;
     }
@@ -287,36 +287,43 @@ fn recorded_with_chains(source: Source, call_chains: CallChains) -> Option<Recor
 }
 
 fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
-    let Some(recording) = recorded_with_chains(source, CallChains::Always) else { return };
-    let is_switch = |event: &&Event| matches!(event.kind, EventKind::Switch { .. });
-    let switches: Vec<&Event> = recording.events.iter().filter(is_switch).collect();
-    let with_chain =
-        switches.iter().filter(|event| chain_names(&recording, event).contains(&"__schedule"));
-    let with_chain = with_chain.count();
-    // The end of a drain may separate a chain from its event; that chain is missing.
-    assert!(with_chain + 4 >= switches.len(), "{with_chain} of {}", switches.len());
+    most_events_have_chains(source, CallChains::Always, |recording| {
+        let is_switch = |event: &&Event| matches!(event.kind, EventKind::Switch { .. });
+        let switches = recording.events.iter().filter(is_switch);
+        let has_chain = |event: &&Event| chain_names(recording, event).contains(&"__schedule");
+        (switches.clone().count(), switches.filter(has_chain).count())
+    });
 }
 
 fn only_a_sleep_shows_its_place_and_its_call(source: Source) {
-    // Other tests record and flood the rings at the same time, so that a recording may have lost
-    // nearly all of its sleeps; a later one has them.
+    most_events_have_chains(source, CallChains::AtSleeps, sleeps_with_their_place);
+}
+
+/// Counts events, and those with a call chain, which nearly all must have. Other tests record and
+/// flood the rings at the same time, so that a recording may have lost nearly all of them; a later one
+/// has them.
+fn most_events_have_chains(
+    source: Source,
+    call_chains: CallChains,
+    count: impl Fn(&Recording) -> (usize, usize),
+) {
     let mut seen = Vec::new();
     while seen.len() < 10 {
-        let Some(recording) = recorded_with_chains(source, CallChains::AtSleeps) else { return };
-        let (sleeps, with_place) = sleeps_with_their_place(&recording);
-        // The end of a drain may separate a chain from its event.
-        if with_place + 4 >= sleeps && with_place > 0 {
+        let Some(recording) = recorded_with_chains(source, call_chains) else { return };
+        let (all, with_chain) = count(&recording);
+        // The end of a drain may separate a chain from its event; that chain is missing.
+        if with_chain + 4 >= all && with_chain > 0 {
             return;
         }
         let losses = &recording.losses;
-        seen.push(format!("{with_place} of {sleeps}, {} losses: {losses:?}", losses.len()));
+        seen.push(format!("{with_chain} of {all}, {} losses: {losses:?}", losses.len()));
     }
     panic!("{seen:#?}");
 }
 
 /// The number of sleeps of the partner in a ping-pong, and how many of them show their place.
 /// Checks that a thread that did not sleep shows none.
-fn sleeps_with_their_place(recording: &Recording) -> (u32, u32) {
+fn sleeps_with_their_place(recording: &Recording) -> (usize, usize) {
     let (mut sleeps, mut with_place) = (0, 0);
     for event in &recording.events {
         let EventKind::Switch { prev_name, prev_state, .. } = event.kind else { continue };
@@ -326,7 +333,7 @@ fn sleeps_with_their_place(recording: &Recording) -> (u32, u32) {
             sleeps += 1;
             // From the place of the sleep to the entry of the system call.
             let names = chain_names(recording, event);
-            with_place += u32::from(names.iter().any(|name| name.contains("unix_stream")));
+            with_place += usize::from(names.iter().any(|name| name.contains("unix_stream")));
             let entered = names.iter().any(|name| name.contains("syscall") || *name == "el0_svc");
             assert!(entered || names.is_empty(), "{names:?}");
         }
@@ -413,7 +420,7 @@ fn a_recorder_beside_a_window_drains_only_at_the_end(source: Source) {
     for (drainer, is_quiet) in [(often, false), (beside, true)] {
         let options = Options { drainer, ..options(source) };
         let Some(recorder) = permitted(Recorder::start(options)) else { return };
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_secs(1));
         let drains = recorder.stop().unwrap().summary.cost.drains;
         assert_eq!(drains == 1, is_quiet, "{drains} drains");
     }

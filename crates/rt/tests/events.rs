@@ -89,7 +89,7 @@ fn alarms_of_another_thread_are_served_by_an_event_thread() {
         })
         .unwrap();
     let now = clock::now::<Monotonic>();
-    for (after, message) in [(3, 30), (1, 10), (2, 20)] {
+    for (after, message) in [(300, 30), (100, 10), (200, 20)] {
         alarms.set(now + Nanos::from_millis(after), message).unwrap();
     }
     assert_eq!(seen.iter().take(3).collect::<Vec<_>>(), [10, 20, 30]);

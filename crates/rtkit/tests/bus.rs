@@ -137,7 +137,7 @@ fn needs_root_a_thread_that_lowers_its_priority_keeps_its_budget_and_loses_it_in
 fn needs_root_a_thread_that_becomes_another_users_loses_its_priority() {
     let Some((bus, served)) = served(Policy::default()) else { return };
     let connection = bus.connect().unwrap();
-    let script = "sleep 1; exec setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60";
+    let script = "sleep 5; exec setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60";
     let limited = ["--rttime=200000:200000", "sh", "-c", script];
     let own = Started::start(Command::new("prlimit").args(limited)).unwrap();
     wait_for("the limit", || ask_for_priority(&connection, own.id(), 0, 9).ok()).unwrap();

@@ -15,13 +15,10 @@ use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_record::file::RecordingFile;
 use tactus_sys::{affinity, sched};
-use tactus_testing::{Need, require};
+use tactus_testing::{Need, PATIENCE, eventually, require, wait_until};
 
 use crate::flight::permitted;
 use crate::support::Tactus;
-
-/// What has not happened by then does not happen.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running agent, killed when it is dropped.
 pub struct Running {
@@ -72,15 +69,10 @@ impl Running {
     }
 
     fn metrics(&self) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        eventually(|| {
             let answer = get(self.address, "/metrics");
-            if answer.starts_with("HTTP/1.1 200 ") {
-                return answer;
-            }
-            assert!(Instant::now() < deadline, "{answer}");
-            sleep(Duration::from_millis(200));
-        }
+            if answer.starts_with("HTTP/1.1 200 ") { Ok(answer) } else { Err(answer) }
+        })
     }
 
     /// The value of a metric without labels.
@@ -273,9 +265,7 @@ fn a_flood_of_clients_gets_few_answers_and_does_not_end_the_watching() {
     let most = 11.0 + 5.0 * began.elapsed().as_secs_f64();
     assert!(answered >= 1 && f64::from(answered) <= most, "{answered}");
     let before = agent.metric("tactus_agent_wakeups_total");
-    while agent.metric("tactus_agent_wakeups_total") <= before {
-        assert!(began.elapsed() < PATIENCE);
-    }
+    wait_until("no wakeup", || agent.metric("tactus_agent_wakeups_total") > before);
     agent.end();
 }
 
@@ -319,22 +309,16 @@ impl Prometheus {
 
     /// The value of the first result of a query, once there is one above zero.
     fn value(&mut self, query: &str) -> f64 {
-        let deadline = Instant::now() + PATIENCE;
         let query: String = form(query);
-        loop {
+        eventually(|| {
             let answer = get(self.address, &format!("/api/v1/query?query={query}"));
             let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
             let parsed: Value = serde_json::from_str(body).unwrap_or_default();
             let value = parsed["data"]["result"][0]["value"][1].as_str();
-            if let Some(value) = value.and_then(|text| text.parse::<f64>().ok())
-                && value > 0.0
-            {
-                return value;
-            }
-            assert!(Instant::now() < deadline, "{query}: {answer}");
+            let value = value.and_then(|text| text.parse().ok()).filter(|value| *value > 0.0);
             assert!(self.child.try_wait().unwrap().is_none(), "Prometheus has ended");
-            sleep(Duration::from_millis(200));
-        }
+            value.ok_or_else(|| format!("{query}: {answer}"))
+        })
     }
 }
 

@@ -134,7 +134,7 @@ fn a_complete_run_is_not_continued() {
 fn a_load_that_cannot_run_fails_its_cell_only() {
     let tactus = Tactus::new();
     let go = tactus.folder().join("go");
-    let load = format!("cmd:\"test -e {} && sleep 9\"", go.display());
+    let load = format!("cmd:\"test -e {} && sleep 60\"", go.display());
     let output = tactus.run(&short(&["--load", "idle", "--load", &load, "--json"]));
     assert_eq!(output.status.code(), Some(5), "some turns failed");
     let count = |output: &Output, event: &str| {

@@ -72,7 +72,7 @@ fn needs_tracing_the_command_continues_after_a_kill_and_after_the_duration() {
         if !permitted(&tactus) {
             return;
         }
-        let options = if kill { &[][..] } else { &["--duration", "1s"] };
+        let options = if kill { &[][..] } else { &["--duration", "5s"] };
         let mut recorded = Recorded::start(&tactus, options, "read line");
         if kill {
             recorded.send(Signal::KILL);

@@ -6,16 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tactus_testing::{Need, SlurmCluster, files_below, require, skip, wait_until};
+use tactus_testing::{Need, SlurmCluster, eventually, files_below, require, skip, wait_until};
 
 use crate::full_disk::SmallDisk;
 use crate::support::Tactus;
-
-/// What has not happened by then does not happen, on a busy machine either.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A plan of three short turns on this kernel.
 fn plan<'a>(kernel: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -77,11 +73,9 @@ impl Running {
 
     #[track_caller]
     fn wait_for(&self, text: &str) {
-        let began = Instant::now();
-        while !self.says(text) {
-            assert!(began.elapsed() < PATIENCE, "no {text}: {}", self.said());
-            thread::sleep(Duration::from_millis(50));
-        }
+        eventually(|| {
+            if self.says(text) { Ok(()) } else { Err(format!("no {text}: {}", self.said())) }
+        });
     }
 
     /// Waits for its end and its last line; returns the exit code.

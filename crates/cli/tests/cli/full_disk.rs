@@ -142,7 +142,7 @@ fn needs_root_the_flight_recorder_survives_a_full_disk() {
     let _late = Sleepers::start();
     let output = disk.path("late.tactusrec").display().to_string();
     let flight = ["record", "--flight", "2s", "--over", "1us", "--thread", "sleep", "-o", &output];
-    let error = tactus.fail(3, &[&flight[..], &["--duration", "2s"]].concat());
+    let error = tactus.fail(3, &[&flight[..], &["--duration", "5s"]].concat());
     assert!(error.contains("warning: cannot write") && error.contains("error: "), "{error}");
     assert_eq!(names(&disk.0), ["filler"]);
 
@@ -250,7 +250,7 @@ fn needs_tracing_what_a_killed_recorder_left_is_kept_and_named_by_the_next() {
     fs::create_dir(&folder).unwrap();
     let path = folder.join("a.tactusrec").display().to_string();
     let ready = tactus.folder().join("ready").display().to_string();
-    let script = "sleep 1.5; touch $0; read line";
+    let script = "sleep 4; touch $0; read line";
     let command = ["record", "-o", &path, "--", "sh", "-c", script, &ready];
     let mut child = tactus.command(&command).stdin(Stdio::piped()).spawn().unwrap();
     while !Path::new(&ready).exists() {

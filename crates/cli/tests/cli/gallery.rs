@@ -3,10 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tactus_testing::{Need, require, skip};
+use tactus_testing::{Need, eventually, require, skip};
 use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
 use x11rb::CURRENT_TIME;
@@ -15,8 +14,6 @@ use x11rb::protocol::xproto::{self, ConnectionExt as _, ImageFormat};
 use x11rb::protocol::xtest;
 
 use crate::support::Tactus;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Makes a clip of one colour; false without ffmpeg.
 #[track_caller]
@@ -35,16 +32,12 @@ fn clip(folder: &Path, name: &str, colour: &str) -> bool {
 /// Waits until a place of the screen is red.
 fn await_red(connection: &PatientConnection, (x, y): (i16, i16)) {
     let root = connection.setup().roots[0].root;
-    let deadline = Instant::now() + PATIENCE;
-    loop {
+    eventually(|| {
         let image = connection.get_image(ImageFormat::Z_PIXMAP, root, x, y, 1, 1, !0).unwrap();
         let data = image.reply().unwrap().data;
-        if data[2] > 220 && data[0] < 30 && data[1] < 30 {
-            return;
-        }
-        assert!(Instant::now() < deadline, "no red thumbnail: {data:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        let is_red = data[2] > 220 && data[0] < 30 && data[1] < 30;
+        is_red.then_some(()).ok_or_else(|| format!("no red thumbnail: {data:?}"))
+    });
 }
 
 #[test]

@@ -80,8 +80,8 @@ fn planted_errors_are_found_in_their_order() {
     let program = env::current_exe().unwrap();
     let reference =
         [program.to_str().unwrap(), "--exact", "--ignored", "judge::reference_player", "{}"];
-    let shifts = [-40, -5, 0, 5, 40].map(SignedNanos::from_millis);
-    let options = ["--rounds", "1", "--shift", "-40ms,-5ms,0ms,5ms,40ms"];
+    let shifts = [-120, -40, 0, 40, 120].map(SignedNanos::from_millis);
+    let options = ["--rounds", "1", "--shift", "-120ms,-40ms,0ms,40ms,120ms"];
     let (judgement, code, errors) = judge(&options, &reference);
     assert_eq!(code, Some(0), "{errors}");
     let rows = judgement.rows();
@@ -95,7 +95,7 @@ fn planted_errors_are_found_in_their_order() {
     }
     assert_eq!(medians.len(), shifts.len(), "{errors}");
     assert!(medians.is_sorted(), "{medians:?}");
-    // What was planted differs by 35 and by 5 ms.
+    // What was planted differs by 80 and by 40 ms.
     assert!(medians[1] - medians[0] > medians[2] - medians[1], "{medians:?}");
     assert!(medians[4] - medians[3] > medians[3] - medians[2], "{medians:?}");
     for row in rows {

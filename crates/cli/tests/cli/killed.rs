@@ -172,7 +172,7 @@ fn a_killed_guardian_is_reported_and_its_setting_restored_as_root() {
     let _alone = CHANGES_QUANTUM.lock();
     let before = quantum.get().unwrap();
     let tactus = Tactus::new();
-    let (mut child, mut lines) = changing_quantum(&tactus, "500ms");
+    let (mut child, mut lines) = changing_quantum(&tactus, "3s");
     let opened: Vec<String> =
         lines.by_ref().take_while(|line| !line.contains("\"window-opened\"")).collect();
     if opened.iter().any(|line| line.contains("quantum untouched")) {

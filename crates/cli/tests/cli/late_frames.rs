@@ -176,7 +176,7 @@ fn reserved(mut command: Command) -> (Value, Vec<Value>, Scheduling) {
 #[test]
 fn a_thread_that_shows_frames_has_the_reserve_or_the_refusal_is_stated() {
     let Some(stage) = Stage::new(4) else { return };
-    let clip = stage.clip("red.mkv", 2.0);
+    let clip = stage.clip("red.mkv", 5.0);
     let arguments = [&clip, "--mute", "--reserve", "5ms/40ms"];
     let check = |command: Command| {
         let (reserve, missing, policy) = reserved(command);

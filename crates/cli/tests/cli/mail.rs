@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use tactus_clip::{PictureDecoder, PictureSpec, PixelFormat, SoundDecoder, SoundS
 use tactus_mail::unpack::unpack;
 use tactus_playback::MediaTime;
 use tactus_sound::{PrivateServer, server::SINK};
-use tactus_testing::{Need, require, skip};
+use tactus_testing::{Need, PATIENCE, require, skip, wait_until};
 use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
 use x11rb::connection::Connection as _;
@@ -22,9 +22,6 @@ use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _};
 
 use crate::support::{Tactus, text};
 
-/// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-const STEP: Duration = Duration::from_millis(20);
 const SYNTHETIC: [&str; 8] =
     ["--picture", "synthetic", "--sound", "synthetic", "--size", "160x120", "--rate", "50"];
 
@@ -50,12 +47,10 @@ fn start(tactus: &Tactus, clip: &str) -> Child {
 }
 
 /// Waits until a file has so many bytes.
-fn await_bytes(file: &Path, least: u64) {
-    let deadline = Instant::now() + PATIENCE;
-    while fs::metadata(file).map_or(0, |file| file.len()) < least {
-        assert!(Instant::now() < deadline, "{} does not grow", file.display());
-        std::thread::sleep(STEP);
-    }
+pub(crate) fn await_bytes(file: &Path, least: u64) {
+    wait_until(&format!("{} does not grow", file.display()), || {
+        fs::metadata(file).is_ok_and(|file| file.len() >= least)
+    });
 }
 
 fn decodes(clip: &str) -> bool {

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tactus_testing::{eventually, wait_until};
 
 use crate::support::{Tactus, text};
 
@@ -50,11 +50,7 @@ fn link(tactus: &Tactus, name: &str) -> String {
 }
 
 fn await_link(path: &str) -> PathBuf {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !Path::new(path).exists() {
-        assert!(Instant::now() < deadline, "{path} does not appear");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("{path} does not appear"), || Path::new(path).exists());
     path.into()
 }
 
@@ -180,16 +176,11 @@ fn messages_are_sent_at_their_times_and_answered() {
 
 /// Asks for the status of a server until a program listens to its first input.
 fn await_listener(mut status: Command) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
+    eventually(|| {
         let output = status.output().unwrap();
         let found: Value = serde_json::from_str(&text(&output.stdout)).unwrap_or_default();
-        if found["inputs"][0]["listeners"] == 1 {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{found}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        if found["inputs"][0]["listeners"] == 1 { Ok(()) } else { Err(found) }
+    });
 }
 
 #[test]

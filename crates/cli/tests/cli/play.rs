@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tactus_sound::PrivateServer;
-use tactus_testing::{Need, require};
+use tactus_testing::{Need, PATIENCE, eventually, require, wait_until};
 use tactus_xserver::patient::PatientConnection;
 use tactus_xserver::{Screen, Server};
 use x11rb::connection::Connection;
@@ -23,7 +23,6 @@ use crate::support::{Tactus, text};
 
 /// A decoder on a busy machine may be too slow; no frame is then dropped all the same.
 pub(crate) const ALL: &str = "--show-late";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A display in memory, and a command that plays there. Nobody else's sound server is used.
 pub(crate) struct Stage {
@@ -143,6 +142,11 @@ impl Playing {
         }
     }
 
+    /// Reads lines until there is a note with this text: a busy machine adds others.
+    pub(crate) fn until_note(&mut self, text: &str) {
+        while !self.until("note").as_str().unwrap().contains(text) {}
+    }
+
     /// Reads to the end. Returns exit code and messages.
     pub(crate) fn end(&mut self) -> (Option<i32>, String) {
         let mut line = String::new();
@@ -243,16 +247,14 @@ fn a_sound_device_drives_the_clock() {
 fn a_sound_server_that_restarts_is_found_again() {
     let Some(stage) = Stage::new(4) else { return };
     let Some(mut server) = require(Need::Sound, PrivateServer::start(1024)) else { return };
-    let clip = stage.clip("tone.mkv", 12.0);
+    let clip = stage.clip("tone.mkv", 30.0);
     let mut command = stage.command(&[&clip, "--sound", "quiet", ALL]);
     let mut playing = Playing::start(command.envs(server.variables()));
     assert!(playing.until("started")["sound"].is_object());
     server.restart().unwrap();
-    let lost = playing.until("note");
-    assert!(lost.as_str().unwrap().contains("the sound server has ended"), "{lost}");
-    let back = playing.until("note");
-    assert!(back.as_str().unwrap().contains("is back"), "{back}");
-    playing.succeed(300);
+    playing.until_note("the sound server has ended");
+    playing.until_note("is back");
+    playing.succeed(750);
 }
 
 #[test]
@@ -322,11 +324,8 @@ impl Streamd {
         command.arg(&socket).args(["--device", &device("left", left)]);
         command.args(["--device", &device("right", right)]).stderr(Stdio::null());
         let child = command.env("XAUTHORITY", left.file("authority")).spawn().unwrap();
-        let (streamd, began) = (Self(child), Instant::now());
-        while tactus_stream::status(&socket).is_err() {
-            assert!(began.elapsed() < PATIENCE, "no server");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let streamd = Self(child);
+        eventually(|| tactus_stream::status(&socket));
         (streamd, socket)
     }
 }
@@ -391,13 +390,8 @@ impl Compositor {
         command.env("XDG_RUNTIME_DIR", folder).stdout(Stdio::null()).stderr(Stdio::null());
         tactus_sys::process::end_with_parent(&mut command);
         let child = command.spawn().map_err(|error| format!("weston: {error}"))?;
-        let (compositor, began) = (Self(child), Instant::now());
-        while !folder.join("wayland-test").exists() {
-            if began.elapsed() > PATIENCE {
-                return Err("weston does not start".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let compositor = Self(child);
+        wait_until("weston does not start", || folder.join("wayland-test").exists());
         Ok(compositor)
     }
 }
@@ -528,6 +522,30 @@ fn a_decoder_that_is_killed_is_an_error_and_leaves_nothing() {
     let (code, messages) = playing.end();
     assert_eq!(code, Some(3), "{messages}");
     assert!(messages.contains("the decoder of the picture has ended"), "{messages}");
+}
+
+#[test]
+fn all_sound_is_accounted_for_after_its_decoder_is_killed() {
+    let Some(stage) = Stage::new(4) else { return };
+    let Some(server) = require(Need::Sound, PrivateServer::start(1024)) else { return };
+    let clip = stage.clip("tone.mkv", 6.0);
+    let mut command = stage.command(&[&clip, "--sound", "quiet"]);
+    let mut playing = Playing::start(command.envs(server.variables()));
+    playing.until("frame");
+    let decodes_sound = |pid: &i32| {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.contains("f32le")
+    };
+    let decoder = playing.decoders().into_iter().find(decodes_sound).unwrap();
+    kill_process(Pid::from_raw(decoder).unwrap(), Signal::KILL).unwrap();
+    let (code, messages) = playing.end();
+    assert_eq!(code, Some(3), "{messages}");
+    let sound = &playing.all("ended")[0]["sound"];
+    let of = |key: &str| sound[key].as_u64().unwrap();
+    assert!(of("missing") > 0, "{sound}");
+    // What the server takes in a cycle that is not reported yet.
+    let off = (of("played") + of("cut") + of("missing")).abs_diff(6 * 48_000);
+    assert!(off <= 1024, "{off} frames: {sound}");
 }
 
 #[test]

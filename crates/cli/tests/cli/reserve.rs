@@ -4,34 +4,23 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tactus_model::recording::ThreadId;
 use tactus_sys::sched;
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, eventually, skip, wait_until};
 
 use crate::support::{Tactus, text};
-
-/// The longest wait for something that takes milliseconds on an idle machine.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Computes for some 300 ms of CPU time in the shell itself.
 const COMPUTE: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
 
-/// The child of a process with this name, as soon as it has it.
-fn child_named(process: u32, wanted: &str) -> u32 {
+/// The child of a process with this name.
+fn child_named(process: u32, wanted: &str) -> Option<u32> {
     let children = format!("/proc/{process}/task/{process}/children");
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let listed = fs::read_to_string(&children).unwrap_or_default();
-        let child = listed.split_whitespace().find(|child| name(child).as_deref() == Some(wanted));
-        if let Some(child) = child {
-            return child.parse().unwrap();
-        }
-        assert!(Instant::now() < until, "there is no child {wanted}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let listed = fs::read_to_string(children).unwrap_or_default();
+    let child = listed.split_whitespace().find(|child| name(child).as_deref() == Some(wanted));
+    child.map(|child| child.parse().unwrap())
 }
 
 /// Starts a sleeper under a reserve by one rung; the process ID of the sleeper, if it is granted.
@@ -39,23 +28,17 @@ fn start(tactus: &Tactus, rung: &str) -> Option<(Child, u32)> {
     let arguments = ["reserve", "2ms/20ms", "--rung", rung, "--", "sleep", "60"];
     let mut command = tactus.command(&arguments);
     let mut tactus = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let children = format!("/proc/{0}/task/{0}/children", tactus.id());
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let listed = fs::read_to_string(&children).unwrap_or_default();
-        let sleeper =
-            listed.split_whitespace().find(|child| name(child).as_deref() == Some("sleep"));
-        if let Some(sleeper) = sleeper {
-            return Some((tactus, sleeper.parse().unwrap()));
-        }
-        if tactus.try_wait().unwrap().is_some() {
-            let output = tactus.wait_with_output().unwrap();
-            skip(Need::Root, format!("{rung}: {}", text(&output.stderr)));
-            return None;
-        }
-        assert!(Instant::now() < until, "the command did not start");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let started = eventually(|| {
+        let has_ended = tactus.try_wait().unwrap().is_some();
+        let started = child_named(tactus.id(), "sleep");
+        if started.is_some() || has_ended { Ok(started) } else { Err("the command did not start") }
+    });
+    let Some(sleeper) = started else {
+        let output = tactus.wait_with_output().unwrap();
+        skip(Need::Root, format!("{rung}: {}", text(&output.stderr)));
+        return None;
+    };
+    Some((tactus, sleeper))
 }
 
 fn name(process: &str) -> Option<String> {
@@ -70,14 +53,6 @@ fn class(process: u32) -> String {
 
 fn groups(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default()
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn granted(output: &Output) -> bool {
@@ -292,7 +267,8 @@ fn needs_root_only_its_user_and_root_change_a_reserve() {
     let arguments = ["reserve", "2ms/20ms", "--rung", "measured", "--", "sleep", "60"];
     let mut supervisor = tactus.command(&arguments);
     let mut supervisor = supervisor.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    let sleeper = child_named(supervisor.id(), "sleep");
+    let sleeper =
+        eventually(|| child_named(supervisor.id(), "sleep").ok_or("there is no child sleep"));
     let change = tactus.command(&["reserve", "--adjust", &sleeper.to_string(), "1ms/20ms"]);
     let change = as_nobody(change);
     let change = change.and_then(|mut change| change.output().ok());

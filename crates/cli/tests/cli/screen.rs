@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use tactus_sys::pty::Pty;
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, PATIENCE, eventually, skip};
 
 use crate::support::Tactus;
 
@@ -21,9 +21,6 @@ struct Terminal {
     terminal: File,
     screen: Arc<Mutex<vt100::Parser>>,
 }
-
-/// How long to wait for the screen on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(40);
 
 impl Terminal {
     fn start(mut command: Command, columns: u16, rows: u16) -> Self {
@@ -58,11 +55,12 @@ impl Terminal {
 
     /// Waits until the screen fulfils a condition.
     fn wait_for(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !is_so(self.screen.lock().unwrap().screen()) {
-            assert!(Instant::now() < deadline, "not seen: {what}\n{}", self.text());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        eventually(|| {
+            let screen = self.screen.lock().unwrap();
+            let seen = is_so(screen.screen());
+            seen.then_some(())
+                .ok_or_else(|| format!("not seen: {what}\n{}", screen.screen().contents()))
+        });
     }
 
     fn wait_for_text(&self, text: &str) {

@@ -2,20 +2,20 @@
 //! with a reason all the same.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tactus_sound::PrivateServer;
 use tactus_sound::server::SINK;
-use tactus_testing::{Need, require};
+use tactus_testing::{Need, require, wait_until};
 
+use crate::mail::await_bytes;
 use crate::play::{Compositor, Playing, Stage};
 use crate::support::text;
 
-/// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(20);
 
 fn signal(process: u32, signal: Signal) {
@@ -45,11 +45,7 @@ fn missing(playing: &Playing) -> u64 {
 /// Sends SIGTERM, and requires an exit code.
 fn end(mut child: Child, code: i32) -> String {
     signal(child.id(), Signal::TERM);
-    let deadline = Instant::now() + PATIENCE;
-    while child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < deadline, "it does not end");
-        std::thread::sleep(STEP);
-    }
+    wait_until("it does not end", || child.try_wait().unwrap().is_some());
     let output = child.wait_with_output().unwrap();
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{errors}");
@@ -82,7 +78,7 @@ fn a_player_at_a_stopped_display_ends_at_once() {
     playing.until("frame");
     let _stopped = Stopped::now(stage.display.process());
     // The next frame waits for it.
-    std::thread::sleep(STEP * 15);
+    std::thread::sleep(STEP * 50);
     kill_process(Pid::from_child(&playing.child), Signal::TERM).unwrap();
     let (code, messages) = playing.end();
     // It did not wait for the 5 s of an answer: that has another message.
@@ -107,7 +103,7 @@ fn a_display_that_is_stopped_before_is_an_error() {
     // A signal ends what waits for it.
     let mut waits = stage.command(&[&clip, "--mute"]);
     let child = waits.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(STEP * 25);
+    std::thread::sleep(STEP * 75);
     assert!(!end(child, 143).contains("did not answer"));
 }
 
@@ -132,7 +128,7 @@ fn a_compositor_that_stops_ends_the_player() {
     assert!(missing(&playing) > 25, "{:?}", playing.all("ended"));
     let mut playing = play();
     let _stopped = Stopped::now(compositor.0.id());
-    std::thread::sleep(STEP * 15);
+    std::thread::sleep(STEP * 50);
     kill_process(Pid::from_child(&playing.child), Signal::TERM).unwrap();
     let (code, messages) = playing.end();
     assert_eq!(code, Some(3), "{messages}");
@@ -149,13 +145,11 @@ fn a_sound_server_that_stops_leaves_wall_time() {
     assert!(playing.until("started")["sound"].is_object());
     playing.until("frame");
     let stopped = Stopped::now(server.process());
-    let note = playing.until("note");
-    assert!(note.as_str().unwrap().contains("asked for nothing for 2 s"), "{note}");
+    playing.until_note("asked for nothing for 2 s");
     // The picture goes on.
     playing.until("frame");
     drop(stopped);
-    let back = playing.until("note");
-    assert!(back.as_str().unwrap().contains("the sound is back"), "{back}");
+    playing.until_note("the sound is back");
     let _stopped = Stopped::now(server.process());
     kill_process(Pid::from_child(&playing.child), Signal::TERM).unwrap();
     let (code, messages) = playing.end();
@@ -171,11 +165,7 @@ fn record(stage: &Stage, name: &str, arguments: &[&str]) -> (Child, String) {
     command.env("DISPLAY", stage.display.display()).env("XAUTHORITY", stage.file("authority"));
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    let (part, deadline) = (format!("{clip}.part"), Instant::now() + PATIENCE);
-    while fs::metadata(&part).map_or(0, |file| file.len()) < 1000 {
-        assert!(Instant::now() < deadline, "{part} does not grow");
-        std::thread::sleep(STEP);
-    }
+    await_bytes(Path::new(&format!("{clip}.part")), 1000);
     (child, clip)
 }
 
@@ -235,12 +225,9 @@ fn a_judge_that_is_interrupted_ends_at_once() {
     let endless = ["sh", "-c", "sleep 1000", "{}"];
     let mut command = stage.tactus.command(&[&options[..], &endless].concat());
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    let plays = || stage.tactus.processes().iter().any(|(_, line)| line.starts_with("sleep 1000"));
-    while !plays() {
-        assert!(Instant::now() < deadline, "no player: {:?}", stage.tactus.processes());
-        std::thread::sleep(STEP);
-    }
+    wait_until("no player", || {
+        stage.tactus.processes().iter().any(|(_, line)| line.starts_with("sleep 1000"))
+    });
     // The player never ends, and is killed after 18 s; the judge says then that it gave no result.
     assert!(!end(child, 143).contains("gave no result"));
     stage.tactus.require_nothing_left();

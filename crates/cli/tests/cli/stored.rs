@@ -47,7 +47,7 @@ fn unfinished(tactus: &Tactus, mut run: Value, name: &str) -> PathBuf {
 fn an_imported_run_is_never_continued() {
     let tactus = Tactus::new();
     let mark = tactus.folder().join("executed");
-    let load = format!("cmd:\"touch {}; sleep 9\"", mark.display());
+    let load = format!("cmd:\"touch {}; sleep 60\"", mark.display());
     tactus.succeed(&[&SHORT[..], &["--load", &load]].concat());
     assert!(mark.exists());
     fs::remove_file(&mark).unwrap();

@@ -221,7 +221,7 @@ fn needs_root_file_capabilities_record_and_are_not_inherited() {
     assert!(held.iter().all(|line| line.ends_with("0000000000000000")), "{out}");
     assert!(!err.contains("kptr_restrict"), "call chains have no names: {err}");
 
-    let load = format!("cmd:{command} > held-by-a-load; sleep 1");
+    let load = format!("cmd:{command} > held-by-a-load; sleep 60");
     let measure = ["measure", "--load", &load, "--policy", "fifo:50", "--duration", "300ms"];
     let (out, err, success) = run_as_nobody(&tactus, &measure);
     assert!(success, "{out}\n{err}");

@@ -63,7 +63,7 @@ fn messages_are_watched_and_measured_by_library_and_by_server() {
 #[test]
 fn needs_tracing_late_samples_are_explained_in_lines_too() {
     let tactus = Tactus::new();
-    let options = ["--cpus", "0", "--causes", "--threshold", "1us", "--duration", "4s"];
+    let options = ["--cpus", "0", "--causes", "--threshold", "1us", "--duration", "10s"];
     let lines = json_lines(&tactus.succeed(&[&["watch", "--json"][..], &options].concat()));
     let of = |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
     if let [refusal] = of("not-recorded")[..] {
