@@ -18,6 +18,8 @@
 //! }
 //! ```
 //!
+//! A test that waits for what it has caused calls [`eventually`] or [`wait_until`].
+//!
 //! The test `house` of this crate checks rules of the repository: the words of texts, the order
 //! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
