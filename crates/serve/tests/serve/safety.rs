@@ -203,3 +203,16 @@ fn a_store_that_fails_is_reported_to_the_operator_only() {
     assert!(page.contains("The results database cannot be read now"), "{page}");
     assert!(page.contains(&run), "what is in memory is still shown: {page}");
 }
+
+#[test]
+fn a_store_that_has_gone_is_not_an_empty_one() {
+    let (folder, served) = filled();
+    let before = served.json("/api/runs")["count"].clone();
+    for suffix in ["", "-wal", "-shm", "-ballast"] {
+        let _ = std::fs::remove_file(folder.path().join(format!("runs.sqlite{suffix}")));
+    }
+    served.await_runs(|list| list["stale"] == true);
+    assert_eq!(served.json("/api/runs")["count"], before, "the list is that of before");
+    let reported = served.errors.lock().unwrap().join("\n");
+    assert!(reported.contains("runs.sqlite is gone"), "{reported}");
+}
